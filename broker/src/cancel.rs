@@ -1,0 +1,10 @@
+//! Cancel: whoever asked no longer listens.
+
+use crate::RequestId;
+
+/// A parked request whose answer nobody wants any more; one already answered is not touched.
+#[derive(Clone, Copy, Debug)]
+pub struct Cancel {
+    /// Which.
+    pub request: RequestId,
+}

@@ -1,0 +1,112 @@
+//! What is asked of the broker, and what it answers: one variant a verb.
+
+use crate::ack::{Ack, AckError};
+use crate::cancel::Cancel;
+use crate::change_invisible::{ChangeInvisible, ChangeInvisibleError};
+use crate::client::{Consumers, ConsumersError, Disconnect, Register, RegisterError, Unregister};
+use crate::group::{CreateGroup, GetGroup};
+use crate::offset::{
+    Bounds, CommitOffset, CommitOffsetError, GetBounds, QueryOffset, QueryOffsetError, SearchOffset,
+};
+use crate::pop::{Pop, PopError, Popped};
+use crate::pull::{Pull, PullError, Pulled};
+use crate::query::{Query, QueryError, View, ViewError};
+use crate::send::{Send, SendError, Sent};
+use crate::send_back::{SendBack, SendBackError};
+use crate::topic::{CreateTopic, CreateTopicError, GetTopic};
+use bytes::Bytes;
+use model::{Group, QueueOffset, Topic};
+
+/// Names a request until it is answered; the caller's choice, unique among those not answered yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u64);
+
+/// Defines [`Request`] and [`Reply`] with a variant for each verb.
+macro_rules! verbs {
+    ($($(#[doc = $doc:literal])* $verb:ident($ask:ty) -> $answer:ty;)*) => {
+        /// What may be asked.
+        #[derive(Debug)]
+        pub enum Request {
+            $($(#[doc = $doc])* $verb($ask),)*
+        }
+
+        /// The answer to the request of the same name.
+        #[derive(Debug)]
+        pub enum Reply {
+            $($(#[doc = $doc])* $verb($answer),)*
+        }
+
+        $(
+            impl From<$ask> for Request {
+                fn from(ask: $ask) -> Self {
+                    Self::$verb(ask)
+                }
+            }
+
+            impl Verb for $ask {
+                type Answer = $answer;
+
+                fn answer(reply: Reply) -> Option<$answer> {
+                    match reply {
+                        Reply::$verb(answer) => Some(answer),
+                        _ => None,
+                    }
+                }
+            }
+        )*
+    };
+}
+
+/// A thing that may be asked, and the type of its answer: what lets a caller ask with one generic call.
+pub trait Verb: Into<Request> {
+    /// What is answered.
+    type Answer;
+
+    /// The answer in `reply`; `None` where it answers another verb.
+    fn answer(reply: Reply) -> Option<Self::Answer>;
+}
+
+verbs! {
+    /// Store messages, now or for later.
+    Send(Send) -> Result<Vec<Sent>, SendError>;
+    /// Give a message back for a later retry.
+    SendBack(SendBack) -> Result<(), SendBackError>;
+    /// Read by offset.
+    Pull(Pull) -> Result<Pulled, PullError>;
+    /// Take with leases.
+    Pop(Pop) -> Result<Popped, PopError>;
+    /// Finish what was popped.
+    Ack(Ack) -> Vec<Result<(), AckError>>;
+    /// Let a lease end at another time.
+    ChangeInvisible(ChangeInvisible) -> Result<wire::ReceiptHandle, ChangeInvisibleError>;
+    /// Ask for a committed offset.
+    QueryOffset(QueryOffset) -> Result<QueueOffset, QueryOffsetError>;
+    /// Commit an offset.
+    CommitOffset(CommitOffset) -> Result<(), CommitOffsetError>;
+    /// Ask for the least and greatest offset of a queue.
+    GetBounds(GetBounds) -> Bounds;
+    /// Ask which offset was stored at a moment.
+    SearchOffset(SearchOffset) -> QueueOffset;
+    /// Make or change a topic.
+    CreateTopic(CreateTopic) -> Result<Topic, CreateTopicError>;
+    /// Ask for a topic.
+    GetTopic(GetTopic) -> Option<Topic>;
+    /// Make or change a group.
+    CreateGroup(CreateGroup) -> Group;
+    /// Ask for a group.
+    GetGroup(GetGroup) -> Option<Group>;
+    /// Say what a client produces and consumes.
+    Register(Register) -> Result<(), RegisterError>;
+    /// Take a client out of its groups.
+    Unregister(Unregister) -> ();
+    /// A connection is gone.
+    Disconnect(Disconnect) -> ();
+    /// Stop waiting for a parked request.
+    Cancel(Cancel) -> ();
+    /// Ask who is in a group.
+    Consumers(Consumers) -> Result<Vec<model::ClientId>, ConsumersError>;
+    /// Find messages by key.
+    Query(Query) -> Result<Vec<Bytes>, QueryError>;
+    /// Read one message by its log offset.
+    View(View) -> Result<Bytes, ViewError>;
+}

@@ -1,0 +1,73 @@
+//! The seam behind every front.
+//!
+//! A front turns bytes into a [`broker::Request`] and asks a [`Service`]; what comes back it turns into bytes
+//! again. Behind the trait stands [`Local`], the engine of this process, reached through one bounded queue;
+//! [`Node`] is that engine as a pure state machine: broker and name server together, told the time.
+//!
+//! This room decides nothing about messages and knows no socket and no protocol.
+
+mod local;
+mod node;
+
+pub use local::{Input, Local};
+pub use node::{Node, NodeReply, NodeRequest};
+
+use broker::{Notice, Reply, Request, Verb};
+use model::{ConnectionId, TopicName};
+use nameserver::{BrokerData, Route};
+use tokio::sync::mpsc;
+
+/// Why there is no answer at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unavailable {
+    /// Too many requests wait to be looked at: ask again later.
+    #[error("the server is busy: its request queue is full")]
+    Busy,
+    /// The server is shutting down.
+    #[error("the server is shutting down")]
+    Stopping,
+}
+
+/// What stands behind a front. Futures may be dropped: a parked request is then taken back.
+#[async_trait::async_trait]
+pub trait Service: Send + Sync + 'static {
+    /// Asks the broker. The typed way is [`ask`](ServiceExt::ask).
+    async fn request(&self, request: Request) -> Result<Reply, Unavailable>;
+
+    /// Where a topic lies; `None` where nobody serves it.
+    async fn route(&self, topic: TopicName) -> Result<Option<Route>, Unavailable>;
+
+    /// All brokers.
+    async fn brokers(&self) -> Result<Vec<BrokerData>, Unavailable>;
+
+    /// The names of all topics that have a route.
+    async fn topics(&self) -> Result<Vec<TopicName>, Unavailable>;
+
+    /// A new connection: its id, and what its client must hear without having asked. Dropping it takes
+    /// out of the broker all that was registered by it.
+    fn connect(&self) -> Connection;
+}
+
+/// Asks with a verb, and gives that verb's answer.
+pub trait ServiceExt {
+    /// Asks the broker.
+    fn ask<V: Verb + Send + 'static>(&self, verb: V) -> impl Future<Output = Result<V::Answer, Unavailable>> + Send;
+}
+
+impl<S: Service + ?Sized> ServiceExt for S {
+    async fn ask<V: Verb + Send + 'static>(&self, verb: V) -> Result<V::Answer, Unavailable> {
+        let reply = self.request(verb.into()).await?;
+        Ok(V::answer(reply).expect("a verb is answered by its own reply"))
+    }
+}
+
+/// A connection as the service knows it.
+#[derive(Debug)]
+pub struct Connection {
+    /// Its id, for [`broker::Register`] and its like.
+    pub id: ConnectionId,
+    /// What its client must hear. Bounded: notices beyond the bound are dropped, since each says only «look again».
+    pub notices: mpsc::Receiver<Notice>,
+    /// Tells the broker when this is dropped.
+    pub(crate) closed: Option<local::OnDrop>,
+}
