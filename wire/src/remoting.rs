@@ -1,0 +1,1 @@
+//! What travels between RocketMQ's clients and us: frames, request and response headers, JSON bodies.
