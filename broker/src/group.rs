@@ -9,6 +9,17 @@ pub struct CreateGroup {
     pub group: Group,
 }
 
+/// Why a group was not made or changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CreateGroupError {
+    /// Ours, passing: the log cannot be written.
+    #[error("the log cannot be written: {why}")]
+    Unavailable {
+        /// Why.
+        why: String,
+    },
+}
+
 /// A question for a group.
 #[derive(Clone, Debug)]
 pub struct GetGroup {

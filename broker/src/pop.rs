@@ -117,4 +117,10 @@ pub enum PopError {
         /// Why.
         why: String,
     },
+    /// Ours, passing: the log cannot be written, so no lease can be kept.
+    #[error("the log cannot be written: {why}")]
+    Unavailable {
+        /// Why.
+        why: String,
+    },
 }

@@ -22,6 +22,9 @@ pub struct Pull {
     pub max_bytes: Option<u32>,
     /// Which messages; `None`: what the group's last heartbeat said of the topic.
     pub filter: Option<Filter>,
+    /// The version of the client's subscription. Where the last heartbeat's is older or there was none, and
+    /// `filter` is `None`, the answer is not filtered: clients check tags again themselves.
+    pub sub_version: i64,
     /// The offset to commit first.
     pub commit_offset: Option<QueueOffset>,
     /// How long to wait where there is nothing; `None`: not at all.

@@ -4,7 +4,7 @@ use crate::ack::{Ack, AckError};
 use crate::cancel::Cancel;
 use crate::change_invisible::{ChangeInvisible, ChangeInvisibleError};
 use crate::client::{Consumers, ConsumersError, Disconnect, Register, RegisterError, Unregister};
-use crate::group::{CreateGroup, GetGroup};
+use crate::group::{CreateGroup, CreateGroupError, GetGroup};
 use crate::offset::{
     Bounds, CommitOffset, CommitOffsetError, GetBounds, QueryOffset, QueryOffsetError, SearchOffset,
 };
@@ -92,7 +92,7 @@ verbs! {
     /// Ask for a topic.
     GetTopic(GetTopic) -> Option<Topic>;
     /// Make or change a group.
-    CreateGroup(CreateGroup) -> Group;
+    CreateGroup(CreateGroup) -> Result<Group, CreateGroupError>;
     /// Ask for a group.
     GetGroup(GetGroup) -> Option<Group>;
     /// Say what a client produces and consumes.
