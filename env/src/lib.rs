@@ -10,6 +10,7 @@
 mod clock;
 mod disk;
 mod file_disk;
+mod name;
 mod seed;
 mod sim_disk;
 
