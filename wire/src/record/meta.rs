@@ -1,0 +1,210 @@
+//! Changes of topics, groups and names.
+
+use model::{Group, GroupName, Permission, Topic, TopicId, TopicKind, TopicName};
+
+use super::RecordError;
+use super::fields::{Fields, push_text};
+
+const RECORD: &str = "meta";
+const VERSION: u8 = 1;
+
+const TOPIC: u8 = 1;
+const TOPIC_DELETED: u8 = 2;
+const GROUP: u8 = 3;
+const GROUP_DELETED: u8 = 4;
+const BROKER_NAME: u8 = 5;
+
+/// The kinds a topic can have, at the numbers they are written by.
+const KINDS: [TopicKind; 5] = [
+    TopicKind::Normal,
+    TopicKind::Fifo,
+    TopicKind::Delay,
+    TopicKind::Transaction,
+    TopicKind::Mixed,
+];
+
+/// One change of what the server knows beside messages. The later one stands.
+///
+/// | at | bytes | field   | meaning                                                               |
+/// |---:|------:|---------|-----------------------------------------------------------------------|
+/// |  0 |     1 | version | 1                                                                     |
+/// |  1 |     1 | change  | 1 topic, 2 topic deleted, 3 group, 4 group deleted, 5 broker name     |
+/// |  2 |     … |         | by the change, below                                                  |
+///
+/// | change        | fields in order                                                                    |
+/// |---------------|------------------------------------------------------------------------------------|
+/// | topic         | id u32, read queues u32, write queues u32, permission u32, sys flag u32, kind u8 (0 normal, 1 FIFO, 2 delay, 3 transaction, 4 mixed), order u8, name text |
+/// | topic deleted | id u32                                                                             |
+/// | group         | retry queues u32, retry max u32, flags u8 (bit 0 consume, 1 broadcast, 2 ordered, 3 notify), name text |
+/// | group deleted | name text                                                                          |
+/// | broker name   | name text                                                                          |
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meta {
+    /// A topic was made or changed.
+    Topic(Topic),
+    /// A topic was deleted, and everything in it.
+    TopicDeleted {
+        /// Its identity, which no other topic gets.
+        id: TopicId,
+    },
+    /// A group was made or changed.
+    Group(Group),
+    /// A group was deleted, with its offsets and leases.
+    GroupDeleted {
+        /// Its name.
+        name: GroupName,
+    },
+    /// The broker's name, chosen at the first start: recall handles carry it.
+    BrokerName(String),
+}
+
+impl Meta {
+    /// Adds the payload to `into`.
+    pub fn encode(&self, into: &mut Vec<u8>) {
+        into.push(VERSION);
+        match self {
+            Self::Topic(topic) => {
+                into.push(TOPIC);
+                let Topic {
+                    name,
+                    id,
+                    read_queues,
+                    write_queues,
+                    permission,
+                    kind,
+                    order,
+                    sys_flag,
+                } = topic;
+                for number in [id.0, *read_queues, *write_queues, permission.0, *sys_flag] {
+                    into.extend_from_slice(&number.to_le_bytes());
+                }
+                into.extend_from_slice(&[number_of(*kind), u8::from(*order)]);
+                push_text(name.as_str(), into);
+            }
+            Self::TopicDeleted { id } => {
+                into.push(TOPIC_DELETED);
+                into.extend_from_slice(&id.0.to_le_bytes());
+            }
+            Self::Group(group) => {
+                into.push(GROUP);
+                let Group {
+                    name,
+                    consume_enabled,
+                    broadcast_enabled,
+                    ordered,
+                    retry_queues,
+                    retry_max,
+                    notify_changes,
+                } = group;
+                into.extend_from_slice(&retry_queues.to_le_bytes());
+                into.extend_from_slice(&retry_max.to_le_bytes());
+                let flags = [
+                    *consume_enabled,
+                    *broadcast_enabled,
+                    *ordered,
+                    *notify_changes,
+                ];
+                into.push(
+                    flags
+                        .iter()
+                        .enumerate()
+                        .map(|(bit, &set)| u8::from(set) << bit)
+                        .sum(),
+                );
+                push_text(name.as_str(), into);
+            }
+            Self::GroupDeleted { name } => {
+                into.push(GROUP_DELETED);
+                push_text(name.as_str(), into);
+            }
+            Self::BrokerName(name) => {
+                into.push(BROKER_NAME);
+                push_text(name, into);
+            }
+        }
+    }
+
+    /// Reads a payload.
+    ///
+    /// # Errors
+    /// Another version, a change or number without a meaning, a name that breaks the rules, or bytes that
+    /// end too early or too late.
+    pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
+        let mut fields = Fields::of(RECORD, VERSION, bytes)?;
+        let meta = match fields.u8("change")? {
+            TOPIC => Self::Topic(topic(&mut fields)?),
+            TOPIC_DELETED => Self::TopicDeleted {
+                id: TopicId(fields.u32("topic id")?),
+            },
+            GROUP => Self::Group(group(&mut fields)?),
+            GROUP_DELETED => {
+                let name = fields.text("group")?;
+                Self::GroupDeleted {
+                    name: fields.name(GroupName::new(name))?,
+                }
+            }
+            BROKER_NAME => Self::BrokerName(fields.text("broker name")?.to_owned()),
+            found => return Err(fields.unknown("change", found, BROKER_NAME)),
+        };
+        fields.end()?;
+        Ok(meta)
+    }
+}
+
+fn number_of(kind: TopicKind) -> u8 {
+    match kind {
+        TopicKind::Normal => 0,
+        TopicKind::Fifo => 1,
+        TopicKind::Delay => 2,
+        TopicKind::Transaction => 3,
+        TopicKind::Mixed => 4,
+    }
+}
+
+fn topic(fields: &mut Fields<'_>) -> Result<Topic, RecordError> {
+    let id = TopicId(fields.u32("topic id")?);
+    let read_queues = fields.u32("read queues")?;
+    let write_queues = fields.u32("write queues")?;
+    let permission = Permission(fields.u32("permission")?);
+    let sys_flag = fields.u32("sys flag")?;
+    let kind = fields.u8("kind")?;
+    let kind = *KINDS
+        .get(usize::from(kind))
+        .ok_or_else(|| fields.unknown("kind", kind, KINDS.len() as u8 - 1))?;
+    let order = match fields.u8("order")? {
+        0 => false,
+        1 => true,
+        found => return Err(fields.unknown("order", found, 1)),
+    };
+    let name = fields.text("topic")?;
+    let name = fields.name(TopicName::new(name))?;
+    Ok(Topic {
+        name,
+        id,
+        read_queues,
+        write_queues,
+        permission,
+        kind,
+        order,
+        sys_flag,
+    })
+}
+
+fn group(fields: &mut Fields<'_>) -> Result<Group, RecordError> {
+    let retry_queues = fields.u32("retry queues")?;
+    let retry_max = fields.u32("retry max")?;
+    let flags = fields.u8("flags")?;
+    if flags > 0b1111 {
+        return Err(fields.unknown("flags", flags, 0b1111));
+    }
+    let name = fields.text("group")?;
+    Ok(Group {
+        name: fields.name(GroupName::new(name))?,
+        consume_enabled: flags & 1 != 0,
+        broadcast_enabled: flags & 2 != 0,
+        ordered: flags & 4 != 0,
+        retry_queues,
+        retry_max,
+        notify_changes: flags & 8 != 0,
+    })
+}
