@@ -1,0 +1,84 @@
+//! Group: `UPDATE_AND_CREATE_SUBSCRIPTIONGROUP` (200), `GET_SUBSCRIPTIONGROUP_CONFIG` (352).
+
+use super::fields::header;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+header! {
+    /// A question for a group: 352. Peer: `GetSubscriptionGroupConfigRequestHeader`.
+    Get {
+        /// Its name.
+        group: String = "group",
+    }
+}
+
+/// A group: the body of 200 and of the answer to 352. Peer: `SubscriptionGroupConfig` (RocketMQ 5.x), whose defaults
+/// stand for what is absent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct SubscriptionGroupConfig {
+    /// None that mean anything here.
+    pub attributes: BTreeMap<String, String>,
+    /// Always 0.
+    pub broker_id: i64,
+    /// Whether it may consume in broadcast mode.
+    pub consume_broadcast_enable: bool,
+    /// Whether it may consume at all.
+    pub consume_enable: bool,
+    /// Always true.
+    pub consume_from_min_enable: bool,
+    /// Whether it consumes in order.
+    pub consume_message_orderly: bool,
+    /// Minutes a message may be in hand.
+    pub consume_timeout_minute: i32,
+    /// Its name.
+    pub group_name: String,
+    /// How retries are spaced; read by nobody.
+    pub group_retry_policy: RetryPolicy,
+    /// Always 0.
+    pub group_sys_flag: i32,
+    /// Whether members hear when the membership changes.
+    pub notify_consumer_ids_changed_enable: bool,
+    /// Retries before the dead letters.
+    pub retry_max_times: i32,
+    /// Queues of its retry topic.
+    pub retry_queue_nums: i32,
+    /// Always 1.
+    pub which_broker_when_consume_slowly: i64,
+}
+
+/// How retries are spaced. Peer: `GroupRetryPolicy`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RetryPolicy {
+    /// `CUSTOMIZED` or `EXPONENTIAL`.
+    #[serde(rename = "type")]
+    pub kind: String,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { kind: "CUSTOMIZED".into() }
+    }
+}
+
+impl Default for SubscriptionGroupConfig {
+    fn default() -> Self {
+        Self {
+            attributes: BTreeMap::new(),
+            broker_id: 0,
+            consume_broadcast_enable: true,
+            consume_enable: true,
+            consume_from_min_enable: true,
+            consume_message_orderly: false,
+            consume_timeout_minute: 15,
+            group_name: String::new(),
+            group_retry_policy: RetryPolicy::default(),
+            group_sys_flag: 0,
+            notify_consumer_ids_changed_enable: true,
+            retry_max_times: 16,
+            retry_queue_nums: 1,
+            which_broker_when_consume_slowly: 1,
+        }
+    }
+}
