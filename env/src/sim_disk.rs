@@ -290,12 +290,13 @@ impl State {
         let growth = end.saturating_sub(self.bodies[&id].now.len() as u64);
         let full = growth > 0 && self.capacity.is_some() && growth > self.free();
         // A write that fails may have written a part.
-        let written = match failed.is_err() || full {
-            true => self
-                .seed
-                .below(bytes.len() as u64 + 1)
-                .min((bytes.len() as u64).saturating_sub(growth)),
-            false => bytes.len() as u64,
+        let length = bytes.len() as u64;
+        let written = if full {
+            length.saturating_sub(growth)
+        } else if failed.is_err() {
+            self.seed.below(length + 1)
+        } else {
+            length
         };
         if written > 0 {
             self.body_mut(id).change(Change::Write {
