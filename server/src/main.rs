@@ -1,1 +1,55 @@
-fn main() {}
+//! `duemq`: the binary. It wires the rooms together and decides nothing about messages.
+//!
+//! [`cli`] reads the command line. `duemq serve` is the server: [`settings`] are checked, [`listen`] opens the
+//! ports, [`engine`] owns the one thread that owns the broker, and [`serve`] is its life from lock to last
+//! sync. All other commands are clients: they speak the remoting protocol with a server through the `client`
+//! room, and use nothing of this process but its terminal.
+//!
+//! Threads, clocks and sockets of the server exist only here. What comes in by a socket is handed to a front
+//! (`remoting`, `proxy`); this room never looks into it, beyond the first byte.
+
+mod cli;
+mod engine;
+mod exit;
+mod listen;
+mod logging;
+mod name;
+mod serve;
+mod settings;
+mod tls;
+
+use clap::Parser;
+use cli::{Cli, Command, Topic};
+use exit::{Exit, Failure};
+use settings::Settings;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Instant;
+
+fn main() -> ExitCode {
+    let began = Instant::now();
+    match run(Cli::parse(), began) {
+        Ok(()) => Exit::Done.into(),
+        Err(Failure { exit, error }) => {
+            // `:#` says the whole chain of causes on one line.
+            eprintln!("duemq: {error:#}");
+            exit.into()
+        }
+    }
+}
+
+fn run(cli: Cli, began: Instant) -> Result<(), Failure> {
+    match cli.command {
+        Command::Serve(flags) => {
+            let raw = flags.raw(std::env::vars());
+            serve::serve(raw.and_then(|raw| Settings::check(&raw)), began)
+        }
+        Command::Settings => {
+            let written = std::io::stdout().write_all(settings::as_file().as_bytes());
+            written.map_err(|error| Failure::new(Exit::Io, error))
+        }
+        Command::Send(args) => cli::send(&args),
+        Command::Receive(args) => cli::receive(&args),
+        Command::Topic(Topic::Create(args)) => cli::create_topic(&args),
+    }
+}

@@ -1,0 +1,47 @@
+# The menu. `make` prints it.
+
+CARGO  ?= cargo
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+DUEMQ  := $(TARGET)/release/duemq
+SEED   ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test check fix bench sim audit acceptance
+
+help: ## Print this menu.
+	@echo 'make TARGET, where TARGET is'
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-11s %s\n", $$1, $$2 }'
+
+build: ## Build the release binary.
+	$(CARGO) build --release --locked -p server
+
+run: build ## Build and serve on the standard ports; data in ./duemq-data.
+	$(DUEMQ) serve
+
+test: ## Run all Rust tests, then real RocketMQ clients against the release binary.
+	$(CARGO) test --workspace --locked
+	$(MAKE) acceptance
+
+acceptance: build ## Run only the real clients (what acceptance/passing.txt lists) on a fresh server.
+	acceptance/with-server $(DUEMQ) acceptance/passing
+
+check: ## Format, lints, documentation, house rules. Reads only.
+	$(CARGO) fmt --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --document-private-items --locked
+	$(CARGO) test --locked -p server --test it tidy
+
+fix: ## Write what check would complain of, where a tool can.
+	$(CARGO) clippy --workspace --all-targets --fix --allow-dirty --allow-staged
+	$(CARGO) fmt
+
+sim: ## Run the whole-node simulation under a seed: make sim SEED=0x51f3
+	$(CARGO) run --release --locked -p sim -- $(SEED)
+
+bench: ## Say what can be measured.
+	@echo 'There is no benchmark in this repository yet. What is measured in a test prints its figures:'
+	@echo '  make acceptance         lateness of delayed messages, in the PASS lines and histograms'
+
+audit: ## Check licences, advisories and sources of all dependencies (cargo-deny).
+	@command -v cargo-deny > /dev/null || { echo 'cargo-deny is missing: cargo install --locked cargo-deny' >&2; exit 1; }
+	$(CARGO) deny --all-features check

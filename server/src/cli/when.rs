@@ -1,0 +1,68 @@
+//! Durations and moments as people write them, and as they read them.
+
+use jiff::civil::DateTime;
+use jiff::fmt::temporal::{DateTimeParser, Pieces};
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp, Zoned};
+use std::time::Duration;
+
+/// A delay: not negative, with a unit.
+pub fn delay(text: &str) -> Result<Span, String> {
+    if text.trim().parse::<f64>().is_ok() {
+        return Err(format!("{text} of what? Write a unit: {text}s, {text}m, {text}h or {text}d"));
+    }
+    let span: Span = text.trim().parse().map_err(|_| "it is no duration such as 500ms, 10s, 15m, 2h30m or '1 week'")?;
+    if span.is_negative() {
+        return Err("a delay cannot be negative".to_owned());
+    }
+    Ok(span)
+}
+
+/// How long to wait: a delay with units up to hours, since a day's length hangs on a calendar.
+pub fn timeout(text: &str) -> Result<Duration, String> {
+    let span = delay(text)?;
+    let exact = jiff::SignedDuration::try_from(span).map_err(|_| "write it in hours or smaller units, such as 48h")?;
+    Duration::try_from(exact).map_err(|error| error.to_string())
+}
+
+/// A moment: with an offset, with a zone in brackets, or else of this machine's zone.
+pub fn moment(text: &str) -> Result<Zoned, String> {
+    moment_in(text, &TimeZone::system())
+}
+
+fn moment_in(text: &str, here: &TimeZone) -> Result<Zoned, String> {
+    let text = text.trim();
+    let unread = |_| "it is no moment such as 2026-12-25T00:00:00+08:00, '2026-12-25 18:30' or '2026-12-25 18:30[Asia/Shanghai]'".to_owned();
+    let said = |error: jiff::Error| error.to_string();
+    let pieces = Pieces::parse(text).map_err(unread)?;
+    if pieces.time_zone_annotation().is_some() {
+        return text.parse::<Zoned>().map_err(said);
+    }
+    if pieces.offset().is_some() {
+        let moment: Timestamp = DateTimeParser::new().parse_timestamp(text).map_err(said)?;
+        return Ok(moment.to_zoned(here.clone()));
+    }
+    let local: DateTime = text.parse().map_err(unread)?;
+    here.to_zoned(local).map_err(said)
+}
+
+/// `delay` from `now` on, in milliseconds. A day is a day of the calendar, as long as it is in that zone.
+pub fn delay_ms(delay: &Span, now: &Zoned) -> Result<i64, String> {
+    let then = now.checked_add(*delay).map_err(|_| format!("{delay:#} from now is past the last year there is"))?;
+    Ok(then.timestamp().as_millisecond() - now.timestamp().as_millisecond())
+}
+
+/// A moment in this machine's zone, to the millisecond.
+pub fn shown(ms: i64) -> String {
+    shown_in(ms, TimeZone::system())
+}
+
+fn shown_in(ms: i64, zone: TimeZone) -> String {
+    match Timestamp::from_millisecond(ms) {
+        Ok(moment) => moment.to_zoned(zone).strftime("%Y-%m-%d %H:%M:%S%.3f%:z").to_string(),
+        Err(_) => format!("{ms} ms since 1970"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

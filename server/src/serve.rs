@@ -1,0 +1,234 @@
+//! `duemq serve`: the life of the server, from the first lock to the last sync.
+//!
+//! The order is one of trust. The folder's lock comes first, so that no second process touches the data; then
+//! the ports, so that a server that cannot be reached changes nothing; then name, certificate and engine, which
+//! reads the log; then the fronts. It ends the other way round: nobody new comes in, the fronts tell their
+//! clients and finish, the engine writes and syncs what it accepted.
+
+use crate::engine::{Engine, StartError};
+use crate::exit::{Exit, Failure};
+use crate::listen::{self, Door, Listener, Place, Room};
+use crate::settings::{Settings, SettingsError};
+use crate::tls::Tls;
+use crate::{logging, name};
+use env::{FileDisk, LockError};
+use service::Service;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::net::TcpStream;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Threads that serve connections. The engine, its sync and its worker have their own.
+const FRONT_THREADS: usize = 2;
+
+/// How long connections have to end by themselves, once the server stops.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// gRPC connections that are open and not yet taken over by the front.
+const HANDED_OVER: usize = 64;
+
+/// Serves until a signal ends it. `began` is when the process did.
+pub fn serve(settings: Result<Settings, SettingsError>, began: Instant) -> Result<(), Failure> {
+    let settings = settings.map_err(|error| Failure::new(Exit::Settings, error))?;
+    logging::begin(settings.log_style).map_err(|error| Failure::new(Exit::Settings, error))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(FRONT_THREADS)
+        .thread_name("front")
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::Io, error))?;
+    let served = runtime.block_on(run(&settings, began));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    served
+}
+
+async fn run(settings: &Settings, began: Instant) -> Result<(), Failure> {
+    let signals = Signals::listen().map_err(|error| Failure::new(Exit::Io, error))?;
+    let disk = FileDisk::open(&settings.data).map_err(|error| Failure::new(exit_of_lock(&error), error))?;
+    let listeners = listen::bind(settings).map_err(|error| Failure::new(Exit::Port, error))?;
+    let broker_name = name::broker_name(settings).map_err(|error| Failure::new(Exit::Io, error))?;
+    let tls = Tls::load(settings).map_err(|error| Failure::new(Exit::Settings, error))?;
+    let store_host = SocketAddr::new(settings.advertise, port_of(&listeners, Door::Broker));
+    let config = settings.broker(broker_name, store_host);
+    let engine = Engine::start(Arc::new(disk), config).map_err(|error| Failure::new(exit_of_start(&error), error))?;
+
+    let doors: Vec<(Door, SocketAddr)> = listeners.iter().map(|listener| (listener.door, listener.address)).collect();
+    let fronts = Fronts::open(listeners, engine.service(), settings, &tls);
+    announce(settings, &doors, &tls, &engine, began);
+
+    let ended = tokio::select! {
+        name = signals.next() => {
+            tracing::info!(signal = name, "stopping: a second signal ends at once");
+            Ok(())
+        }
+        failure = engine.failed() => Err(failure),
+    };
+    tokio::spawn(async move {
+        signals.next().await;
+        tracing::error!("stopped by a second signal: what was not yet acknowledged may be lost");
+        std::process::exit(i32::from(Exit::Signal as u8));
+    });
+    fronts.close().await;
+    // Blocking: it writes and syncs. Nothing else is left for this thread to do.
+    tokio::task::block_in_place(|| engine.stop());
+    match ended {
+        Ok(()) => {
+            tracing::info!("stopped: all that was accepted is saved");
+            Ok(())
+        }
+        Err(failure) => Err(Failure::new(Exit::Engine, failure)),
+    }
+}
+
+impl Settings {
+    /// What the broker is told of them.
+    fn broker(&self, broker_name: String, store_host: SocketAddr) -> broker::Config {
+        broker::Config {
+            cluster: self.cluster.clone(),
+            flush: self.flush,
+            max_delay_ms: self.max_delay_ms,
+            levels: self.levels.clone(),
+            timer_enabled: self.timer_enabled,
+            max_body_bytes: self.max_body_bytes,
+            auto_create_topics: self.auto_create_topics,
+            auto_create_groups: self.auto_create_groups,
+            default_queues: self.default_queues,
+            log: journal::Options {
+                segment_bytes: self.log_sizes.segment_bytes,
+                step_bytes: self.log_sizes.step_bytes,
+                tail_bytes: self.log_sizes.tail_bytes,
+            },
+            ..broker::Config::new(broker_name, store_host)
+        }
+    }
+}
+
+fn port_of(listeners: &[Listener], door: Door) -> u16 {
+    let found = listeners.iter().find(|listener| listener.door == door);
+    found.expect("every door was opened").address.port()
+}
+
+fn exit_of_lock(error: &LockError) -> Exit {
+    match error {
+        LockError::Held { .. } => Exit::Locked,
+        LockError::Io { .. } => Exit::Io,
+    }
+}
+
+fn exit_of_start(error: &StartError) -> Exit {
+    let _ = error;
+    Exit::Data
+}
+
+/// The signals that end the server.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// The name of the next one.
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
+
+/// The fronts, each behind its ports.
+struct Fronts {
+    /// No new clients.
+    closing: CancellationToken,
+    /// Clients that are here end what they do.
+    leaving: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Fronts {
+    fn open(listeners: Vec<Listener>, service: Arc<dyn Service>, settings: &Settings, tls: &Tls) -> Self {
+        let fronts = Self { closing: CancellationToken::new(), leaving: CancellationToken::new(), tasks: TaskTracker::new() };
+        let room = Room::new(settings.max_connections);
+        let remoting = Arc::new(remoting_settings(settings));
+        let (hand_over, handed_over) = mpsc::channel(HANDED_OVER);
+        for listener in listeners {
+            if listener.door == Door::Grpc {
+                fronts.grpc_door(listener, &room, tls, &hand_over);
+            } else {
+                fronts.remoting_door(listener, &room, tls, &service, &remoting);
+            }
+        }
+        let proxy = proxy::Proxy::new(service, proxy_settings(settings));
+        let serving = proxy.serve(ReceiverStream::new(handed_over), fronts.leaving.clone());
+        fronts.tasks.spawn(async move {
+            if let Err(error) = serving.await {
+                tracing::error!(error = &error as &dyn std::error::Error, "the gRPC front ended");
+            }
+        });
+        fronts
+    }
+
+    fn remoting_door(
+        &self,
+        listener: Listener,
+        room: &Room,
+        tls: &Tls,
+        service: &Arc<dyn Service>,
+        settings: &Arc<remoting::Settings>,
+    ) {
+        let (service, settings, tls) = (Arc::clone(service), Arc::clone(settings), Arc::clone(&tls.remoting));
+        let (tasks, leaving) = (self.tasks.clone(), self.leaving.clone());
+        let greet = move |stream: TcpStream, peer: SocketAddr, place: Place| {
+            let (service, settings, tls) = (Arc::clone(&service), Arc::clone(&settings), Arc::clone(&tls));
+            let leaving = leaving.clone();
+            tasks.spawn(leaving.clone().run_until_cancelled_owned(async move {
+                if let Some(io) = opened(stream, peer, place, tls).await {
+                    remoting::serve_connection(io, peer, service, settings, leaving).await;
+                }
+            }));
+        };
+        self.tasks.spawn(listen::accept(listener, room.clone(), self.closing.clone(), greet));
+    }
+
+    fn grpc_door(
+        &self,
+        listener: Listener,
+        room: &Room,
+        tls: &Tls,
+        hand_over: &mpsc::Sender<std::io::Result<proxy::Accepted<listen::Io>>>,
+    ) {
+        let (hand_over, tls) = (hand_over.clone(), Arc::clone(&tls.grpc));
+        let (tasks, leaving) = (self.tasks.clone(), self.leaving.clone());
+        let greet = move |stream: TcpStream, peer: SocketAddr, place: Place| {
+            let (hand_over, tls) = (hand_over.clone(), Arc::clone(&tls));
+            tasks.spawn(leaving.clone().run_until_cancelled_owned(async move {
+                let Ok(local) = stream.local_addr() else { return };
+                if let Some(io) = opened(stream, peer, place, tls).await {
+                    // An error means that the front has ended; its clients have nowhere to go.
+                    let _ = hand_over.send(Ok(proxy::Accepted { io, peer, local })).await;
+                }
+            }));
+        };
+        self.tasks.spawn(listen::accept(listener, room.clone(), self.closing.clone(), greet));
+    }
+
+    /// Lets nobody in, tells everybody, and waits for them, not for ever.
+    async fn close(self) {
+        self.closing.cancel();
+        self.leaving.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(GRACE, self.tasks.wait()).await.is_err() {
+            tracing::warn!(connections = self.tasks.len(), "clients that did not leave are cut off");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Reads the values of settings: each gives `None` for what is not one.
+
+use std::net::{IpAddr, ToSocketAddrs};
+
+/// `true` or `false`.
+pub fn switch(text: &str) -> Option<bool> {
+    text.parse().ok()
+}
+
+/// A whole number within `least` and `most`.
+pub fn number(text: &str, least: u64, most: u64) -> Option<u64> {
+    text.parse().ok().filter(|n| (least..=most).contains(n))
+}
+
+/// Bytes within `least` and `most`: a whole number, and `KiB`, `MiB` or `GiB` where it counts those.
+pub fn bytes(text: &str, least: u64, most: u64) -> Option<u64> {
+    let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
+    let (digits, unit) = units
+        .iter()
+        .find_map(|&(name, unit)| Some((text.strip_suffix(name)?.trim_end(), unit)))
+        .unwrap_or((text, 1));
+    let bytes = digits.parse::<u64>().ok()?.checked_mul(unit)?;
+    (least..=most).contains(&bytes).then_some(bytes)
+}
+
+/// Milliseconds from a duration such as `10s`, `15m`, `2h` or `90d`.
+pub fn duration_ms(text: &str) -> Option<i64> {
+    let unit = match text.chars().last()? {
+        's' => 1000,
+        'm' => 60_000,
+        'h' => 3_600_000,
+        'd' => 86_400_000,
+        _ => return None,
+    };
+    text[..text.len() - 1].parse::<i64>().ok().filter(|&n| n > 0)?.checked_mul(unit)
+}
+
+/// A name of a cluster or broker: it stands in handles between blanks, so it holds none.
+pub fn name(text: &str) -> Option<String> {
+    let fits = (1..=127).contains(&text.len()) && text.chars().all(is_name_character);
+    fits.then(|| text.to_owned())
+}
+
+/// Whether `c` may stand in the name of a cluster or broker.
+pub fn is_name_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
+}
+
+/// The address of a host: as it is written, or as it resolves, IPv4 before IPv6.
+pub fn host(text: &str) -> Option<IpAddr> {
+    if let Ok(ip) = text.parse() {
+        return Some(ip);
+    }
+    let found: Vec<IpAddr> = (text, 0).to_socket_addrs().ok()?.map(|address| address.ip()).collect();
+    found.iter().find(|ip| ip.is_ipv4()).or(found.first()).copied()
+}

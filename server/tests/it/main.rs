@@ -1,0 +1,3 @@
+//! The binary from outside, and the house rules that only the whole workspace shows.
+
+mod tidy;

@@ -1,0 +1,128 @@
+//! House rules that no compiler knows: who may use whom, and what a room may be called.
+
+use cargo_metadata::{DependencyKind, MetadataCommand, Package};
+use std::fs;
+
+/// Each room and the rooms it may use. What is not listed is forbidden.
+const MAY_USE: [(&str, &[&str]); 15] = [
+    ("model", &[]),
+    ("wire", &["model"]),
+    ("env", &["model"]),
+    ("journal", &["model", "env"]),
+    ("store", &["model", "wire", "env", "journal"]),
+    ("timer", &["model", "wire", "env", "journal"]),
+    ("broker", &["model", "wire", "env", "journal", "store", "timer"]),
+    ("nameserver", &["model"]),
+    ("client", &["model", "wire"]),
+    ("service", &["model", "wire", "env", "journal", "broker", "nameserver", "client"]),
+    ("proto", &[]),
+    ("remoting", &["model", "wire", "broker", "nameserver", "service"]),
+    ("proxy", &["model", "wire", "broker", "nameserver", "service", "proto"]),
+    ("server", &EVERYTHING),
+    ("sim", &EVERYTHING),
+];
+
+const EVERYTHING: [&str; 13] = [
+    "model", "wire", "env", "journal", "store", "timer", "broker", "nameserver", "service", "client", "proto",
+    "remoting", "proxy",
+];
+
+/// The rooms that are synchronous and deterministic.
+const ENGINE: [&str; 8] = ["model", "wire", "env", "journal", "store", "timer", "broker", "nameserver"];
+
+/// What would make them otherwise.
+const NOT_IN_THE_ENGINE: [&str; 10] = [
+    "tokio", "tokio-util", "tonic", "async-trait", "futures-util", "crossbeam-channel", "rayon", "rand", "tracing",
+    "anyhow",
+];
+
+/// Names that say nothing: a helper lives with its noun.
+const NO_NAMES: [&str; 6] = ["common", "util", "utils", "helper", "helpers", "misc"];
+
+fn rooms() -> Vec<Package> {
+    let metadata = MetadataCommand::new().no_deps().other_options(["--offline".to_owned()]).exec().unwrap();
+    metadata.packages
+}
+
+/// The names of what a room's own code (not its tests) is built from.
+fn uses(room: &Package) -> impl Iterator<Item = &str> {
+    room.dependencies.iter().filter(|used| used.kind != DependencyKind::Development).map(|used| used.name.as_str())
+}
+
+fn none(broken: &[String]) {
+    assert!(broken.is_empty(), "\n{}\n", broken.join("\n"));
+}
+
+#[test]
+fn rooms_use_only_the_rooms_they_may() {
+    let rooms = rooms();
+    let names: Vec<&str> = rooms.iter().map(|room| room.name.as_str()).collect();
+    let mut broken = Vec::new();
+    for room in &rooms {
+        let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == room.name.as_str()) else {
+            broken.push(format!("{}: a new room; say in this test which rooms it may use, and draw it into ARCHITECTURE.md", room.name));
+            continue;
+        };
+        for used in uses(room).filter(|used| names.contains(used) && !allowed.contains(used)) {
+            broken.push(format!("{} uses {used}; it may use {}", room.name, said(allowed)));
+        }
+    }
+    none(&broken);
+}
+
+fn said(rooms: &[&str]) -> String {
+    if rooms.is_empty() { "no other room".to_owned() } else { rooms.join(", ") }
+}
+
+#[test]
+fn the_engine_has_no_runtime_no_threads_and_no_chance() {
+    let mut broken = Vec::new();
+    for room in rooms().iter().filter(|room| ENGINE.contains(&room.name.as_str())) {
+        for used in uses(room).filter(|used| NOT_IN_THE_ENGINE.contains(used)) {
+            broken.push(format!("{} is an engine room and uses {used}: what it needs of the world comes through env", room.name));
+        }
+    }
+    none(&broken);
+}
+
+#[test]
+fn the_nouns_have_no_wire_shape_of_their_own() {
+    let broken: Vec<String> = rooms()
+        .iter()
+        .filter(|room| room.name.as_str() == "model")
+        .flat_map(|room| uses(room).filter(|used| used.starts_with("serde")).map(str::to_owned).collect::<Vec<_>>())
+        .map(|used| format!("model uses {used}: each front owns its wire shapes and converts by hand"))
+        .collect();
+    none(&broken);
+}
+
+#[test]
+fn no_room_is_named_after_nothing() {
+    let broken: Vec<String> = rooms()
+        .iter()
+        .filter(|room| NO_NAMES.iter().any(|bad| room.name.split(['-', '_']).any(|word| word == *bad)))
+        .map(|room| format!("{}: no room is called that; a helper lives with its noun", room.name))
+        .collect();
+    none(&broken);
+}
+
+#[test]
+fn every_room_obeys_the_workspaces_lints_and_stands_on_the_map() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let map = fs::read_to_string(format!("{root}/ARCHITECTURE.md")).unwrap();
+    let mut broken = Vec::new();
+    for room in rooms() {
+        let manifest = fs::read_to_string(&room.manifest_path).unwrap();
+        if !manifest.contains("[lints]\nworkspace = true") {
+            broken.push(format!("{}: its Cargo.toml lacks [lints] workspace = true", room.name));
+        }
+        if !map.contains(&format!("`{}`", room.name)) {
+            broken.push(format!("{}: ARCHITECTURE.md does not name it", room.name));
+        }
+        let engine = ENGINE.contains(&room.name.as_str()) && room.name.as_str() != "env";
+        if engine && room.manifest_path.with_file_name("clippy.toml").exists() {
+            broken.push(format!("{}: an engine room obeys the root clippy.toml and has none of its own", room.name));
+        }
+    }
+    none(&broken);
+}
