@@ -1,6 +1,10 @@
 //! Ack: what was popped is finished, for good.
 
-use model::{GroupName, TopicName};
+use crate::lease::{Held, Key};
+use crate::{Broker, Reply, RequestId};
+use model::{GroupName, QueueId, QueueOffset, TopicName};
+use wire::ReceiptHandle;
+use wire::receipt_handle::Retry;
 
 /// Messages of one topic that a group has finished.
 #[derive(Clone, Debug)]
@@ -41,4 +45,82 @@ pub enum AckError {
         /// Why.
         why: String,
     },
+}
+
+impl Broker {
+    pub(crate) fn ack(&mut self, id: RequestId, ask: Ack) {
+        let answers = ask
+            .handles
+            .iter()
+            .map(|handle| self.ack_one(&ask.group, &ask.topic, handle))
+            .collect();
+        self.reply(id, Reply::Ack(answers));
+    }
+
+    fn ack_one(
+        &mut self,
+        group: &GroupName,
+        topic: &TopicName,
+        handle: &ReceiptHandle,
+    ) -> Result<(), AckError> {
+        let (key, offset) = match self.valid_lease(group, topic, handle) {
+            Ok(lease) => lease,
+            Err(NoLease::AckedBefore) => return Ok(()),
+            Err(NoLease::Refused(refused)) => return Err(refused),
+        };
+        self.leases.finish(&key, offset, handle.pop_time);
+        self.commit_popped(&key);
+        // An ordered queue is free again once its last message is finished.
+        self.pop_touched.insert(self.leases.parent(key.topic));
+        Ok(())
+    }
+
+    /// The lease a handle names, where it goes on.
+    pub(crate) fn valid_lease(
+        &self,
+        group: &GroupName,
+        topic: &TopicName,
+        handle: &ReceiptHandle,
+    ) -> Result<(Key, QueueOffset), NoLease> {
+        if let Some(why) = self.unwritable() {
+            return Err(NoLease::Refused(AckError::Unavailable { why }));
+        }
+        let name = match handle.retry {
+            Retry::Normal => topic.clone(),
+            Retry::RetryV1 | Retry::RetryV2 => TopicName::pop_retry(group, topic),
+        };
+        let Some(found) = self.topics.get(&name) else {
+            return Err(NoLease::Refused(AckError::TopicUnknown {
+                topic: topic.clone(),
+            }));
+        };
+        let key = Key {
+            group: group.clone(),
+            topic: found.id,
+            queue_id: QueueId(handle.queue_id),
+        };
+        let offset = QueueOffset(handle.queue_offset);
+        let text_end = handle.pop_time.saturating_add(handle.invisible_ms);
+        match self
+            .leases
+            .held(&key, offset, handle.pop_time, text_end, self.now)
+        {
+            Held::Valid => Ok((key, offset)),
+            Held::Acked => Err(NoLease::AckedBefore),
+            Held::Over => Err(NoLease::Refused(AckError::LeaseOver)),
+            Held::Unknown => Err(NoLease::Refused(AckError::OffsetUnknown {
+                topic: topic.clone(),
+                queue_id: handle.queue_id,
+                offset: handle.queue_offset,
+            })),
+        }
+    }
+}
+
+/// Why a handle names no lease that goes on.
+pub(crate) enum NoLease {
+    /// It was acked, and its time is not over.
+    AckedBefore,
+    /// Anything else.
+    Refused(AckError),
 }

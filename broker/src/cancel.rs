@@ -8,3 +8,10 @@ pub struct Cancel {
     /// Which.
     pub request: RequestId,
 }
+
+impl crate::Broker {
+    pub(crate) fn cancel(&mut self, id: RequestId, ask: Cancel) {
+        self.parked.remove(ask.request);
+        self.reply(id, crate::Reply::Cancel(()));
+    }
+}

@@ -1,7 +1,10 @@
 //! Change invisible: a lease ends at another time; its handle is replaced.
 
+use crate::ack::NoLease;
+use crate::{Broker, Reply, RequestId};
 use model::{GroupName, TopicName};
 use std::time::Duration;
+use wire::ReceiptHandle;
 
 pub use crate::ack::AckError as ChangeInvisibleError;
 
@@ -16,4 +19,27 @@ pub struct ChangeInvisible {
     pub handle: wire::ReceiptHandle,
     /// How long from now; zero makes it visible at once.
     pub invisible: Duration,
+}
+
+impl Broker {
+    pub(crate) fn change_invisible(&mut self, id: RequestId, ask: ChangeInvisible) {
+        let answer = match self.valid_lease(&ask.group, &ask.topic, &ask.handle) {
+            Ok((key, offset)) => {
+                let text_end = ask.handle.pop_time.saturating_add(ask.handle.invisible_ms);
+                let pop_time = self
+                    .leases
+                    .change(&key, offset, text_end, ask.invisible, self.now);
+                let invisible_ms = ask.invisible.as_millis() as i64;
+                Ok(ReceiptHandle {
+                    start_offset: offset.0,
+                    pop_time,
+                    invisible_ms,
+                    ..ask.handle
+                })
+            }
+            Err(NoLease::AckedBefore) => Err(ChangeInvisibleError::LeaseOver),
+            Err(NoLease::Refused(refused)) => Err(refused),
+        };
+        self.reply(id, Reply::ChangeInvisible(answer));
+    }
 }

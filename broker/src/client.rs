@@ -1,7 +1,9 @@
 //! Clients: who is connected, what each produces and consumes, and who must hear of changes.
 
 use crate::filter::Filter;
+use crate::{Broker, Reply, RequestId, Work};
 use model::{ClientId, ConnectionId, ConsumeFrom, ConsumeKind, GroupName, MessageModel, TopicName};
+use std::collections::BTreeMap;
 
 /// A client's heartbeat: all that it produces and consumes.
 #[derive(Clone, Debug)]
@@ -107,4 +109,158 @@ pub enum Notice {
         /// The group.
         group: GroupName,
     },
+}
+
+/// A member of a group, by the connection it came by.
+#[derive(Debug)]
+struct Member {
+    client: ClientId,
+    subscriptions: Vec<Subscription>,
+}
+
+/// Who is connected. Nothing of it is kept over a restart: clients say it again.
+#[derive(Debug, Default)]
+pub(crate) struct Clients {
+    consumers: BTreeMap<GroupName, BTreeMap<ConnectionId, Member>>,
+    producers: BTreeMap<String, BTreeMap<ConnectionId, ClientId>>,
+}
+
+impl Clients {
+    /// The newest subscription of a group to a topic.
+    pub(crate) fn subscription(
+        &self,
+        group: &GroupName,
+        topic: &TopicName,
+    ) -> Option<&Subscription> {
+        let members = self.consumers.get(group)?.values();
+        members
+            .flat_map(|m| &m.subscriptions)
+            .filter(|s| s.topic == *topic)
+            .max_by_key(|s| s.version)
+    }
+
+    /// The connections of a group's members.
+    fn connections(&self, group: &GroupName) -> Vec<ConnectionId> {
+        self.consumers
+            .get(group)
+            .into_iter()
+            .flat_map(BTreeMap::keys)
+            .copied()
+            .collect()
+    }
+
+    /// Takes the member that came by `connection` out of `group`; tells whether there was one.
+    fn leave(&mut self, group: &GroupName, connection: ConnectionId) -> bool {
+        let Some(members) = self.consumers.get_mut(group) else {
+            return false;
+        };
+        let left = members.remove(&connection).is_some();
+        if members.is_empty() {
+            self.consumers.remove(group);
+        }
+        left
+    }
+}
+
+impl Broker {
+    pub(crate) fn register(&mut self, id: RequestId, ask: Register) {
+        let registered = match self.unwritable() {
+            Some(why) => Err(RegisterError::Unavailable { why }),
+            None => {
+                self.registered(ask);
+                Ok(())
+            }
+        };
+        self.reply(id, Reply::Register(registered));
+    }
+
+    fn registered(&mut self, ask: Register) {
+        for producer in ask.producers {
+            self.clients
+                .producers
+                .entry(producer)
+                .or_default()
+                .insert(ask.connection, ask.client.clone());
+        }
+        for consumer in ask.consumers {
+            let Some(settings) = self.group_or_make(&consumer.group) else {
+                continue;
+            };
+            let member = Member {
+                client: ask.client.clone(),
+                subscriptions: consumer.subscriptions,
+            };
+            let members = self
+                .clients
+                .consumers
+                .entry(consumer.group.clone())
+                .or_default();
+            let before = members.insert(ask.connection, member);
+            let now = &members[&ask.connection];
+            let changed = before
+                .is_none_or(|b| b.client != now.client || b.subscriptions != now.subscriptions);
+            if changed && settings.notify_changes && consumer.model == MessageModel::Clustering {
+                self.notify(&consumer.group);
+            }
+        }
+    }
+
+    pub(crate) fn unregister(&mut self, id: RequestId, ask: &Unregister) {
+        if let Some(producers) = ask
+            .producer
+            .as_ref()
+            .and_then(|group| self.clients.producers.get_mut(group))
+        {
+            producers.remove(&ask.connection);
+        }
+        if let Some(group) = &ask.consumer
+            && self.clients.leave(group, ask.connection)
+        {
+            self.notify(group);
+        }
+        self.reply(id, Reply::Unregister(()));
+    }
+
+    pub(crate) fn disconnect(&mut self, id: RequestId, ask: Disconnect) {
+        self.clients.producers.retain(|_, members| {
+            members.remove(&ask.connection);
+            !members.is_empty()
+        });
+        let groups: Vec<GroupName> = self.clients.consumers.keys().cloned().collect();
+        for group in groups {
+            if self.clients.leave(&group, ask.connection) {
+                self.notify(&group);
+            }
+        }
+        self.reply(id, Reply::Disconnect(()));
+    }
+
+    pub(crate) fn consumers(&mut self, id: RequestId, ask: &Consumers) {
+        let mut clients: Vec<ClientId> = match self.clients.consumers.get(&ask.group) {
+            Some(members) => members
+                .values()
+                .map(|member| member.client.clone())
+                .collect(),
+            None => Vec::new(),
+        };
+        clients.sort_unstable();
+        clients.dedup();
+        let answer = match clients.is_empty() {
+            true => Err(ConsumersError::NoneOnline {
+                group: ask.group.clone(),
+            }),
+            false => Ok(clients),
+        };
+        self.reply(id, Reply::Consumers(answer));
+    }
+
+    /// Tells every member of a group to rebalance.
+    fn notify(&mut self, group: &GroupName) {
+        for connection in self.clients.connections(group) {
+            let notice = Notice::ConsumersChanged {
+                group: group.clone(),
+            };
+            self.notices.push_back(Work::Notify(connection, notice));
+        }
+    }
 }

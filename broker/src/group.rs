@@ -1,6 +1,10 @@
 //! Groups: made by an administrator or by a first heartbeat.
 
+use crate::{Broker, Reply, RequestId};
+use journal::Kind;
 use model::{Group, GroupName};
+use std::collections::BTreeMap;
+use wire::record;
 
 /// A group as it shall be. Its retry topic is made with it.
 #[derive(Clone, Debug)]
@@ -25,4 +29,59 @@ pub enum CreateGroupError {
 pub struct GetGroup {
     /// Its name.
     pub name: GroupName,
+}
+
+/// All groups, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Groups(BTreeMap<GroupName, Group>);
+
+impl Groups {
+    pub(crate) fn get(&self, name: &GroupName) -> Option<&Group> {
+        self.0.get(name)
+    }
+
+    /// Takes a group as it is now.
+    pub(crate) fn put(&mut self, group: Group) {
+        self.0.insert(group.name.clone(), group);
+    }
+}
+
+impl Broker {
+    pub(crate) fn create_group(&mut self, id: RequestId, ask: CreateGroup) {
+        let made = match self.unwritable() {
+            Some(why) => Err(CreateGroupError::Unavailable { why }),
+            None => {
+                self.put_group(ask.group.clone());
+                Ok(ask.group)
+            }
+        };
+        self.reply_safe(id, Reply::CreateGroup(made));
+    }
+
+    pub(crate) fn get_group(&mut self, id: RequestId, ask: &GetGroup) {
+        let group = self.groups.get(&ask.name).cloned();
+        self.reply(id, Reply::GetGroup(group));
+    }
+
+    /// The group of that name, made where there is none and a client may make one.
+    pub(crate) fn group_or_make(&mut self, name: &GroupName) -> Option<Group> {
+        if self.groups.get(name).is_none() {
+            if !self.config.auto_create_groups || self.failing.is_some() {
+                return None;
+            }
+            self.put_group(Group::new(name.clone()));
+        }
+        self.groups.get(name).cloned()
+    }
+
+    /// Takes a group, and makes its retry topic: tools ask for that topic's route.
+    fn put_group(&mut self, group: Group) {
+        if self.groups.get(&group.name) != Some(&group) {
+            let mut payload = Vec::new();
+            record::Meta::Group(group.clone()).encode(&mut payload);
+            self.append_record(Kind::Meta, &payload);
+            self.groups.put(group.clone());
+        }
+        self.retry_topic(&group.name);
+    }
 }

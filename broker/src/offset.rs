@@ -1,6 +1,11 @@
 //! Offsets: how far groups have read, and how far queues reach.
 
-use model::{GroupName, QueueId, QueueOffset, Timestamp, TopicName};
+use crate::config::{OFFSETS_EVERY, YOUNG_BYTES};
+use crate::topic::{SCHEDULE_TOPIC, TIMER_TOPIC};
+use crate::{Broker, Reply, RequestId};
+use journal::Kind;
+use model::{GroupName, Monotonic, QueueId, QueueOffset, Timestamp, TopicId, TopicName};
+use wire::record;
 
 /// A question for a group's committed offset.
 #[derive(Clone, Debug)]
@@ -86,4 +91,135 @@ pub struct SearchOffset {
     pub at: Timestamp,
     /// The last message up to the moment rather than the first from it on.
     pub upper: bool,
+}
+
+impl Broker {
+    pub(crate) fn query_offset(&mut self, id: RequestId, ask: &QueryOffset) {
+        let committed = self.topics.get(&ask.topic).and_then(|topic| {
+            let committed = self.offsets.get(&ask.group, topic.id, ask.queue_id);
+            committed.or_else(|| {
+                (ask.zero_if_young && self.is_young(topic.id, ask.queue_id))
+                    .then_some(QueueOffset(0))
+            })
+        });
+        self.reply(
+            id,
+            Reply::QueryOffset(committed.ok_or(QueryOffsetError::NotCommitted)),
+        );
+    }
+
+    /// Whether a group without an offset may begin with the queue's first message: that is offset 0 and lies
+    /// among the newest bytes of the log.
+    pub(crate) fn is_young(&self, topic: TopicId, queue_id: QueueId) -> bool {
+        let Some(queue) = self.store.queue(topic, queue_id) else {
+            return true;
+        };
+        queue.min() == QueueOffset(0)
+            && queue
+                .get(QueueOffset(0))
+                .is_none_or(|first| self.log.appended().0 - first.extent.at.0 <= YOUNG_BYTES)
+    }
+
+    pub(crate) fn commit_offset(&mut self, id: RequestId, ask: &CommitOffset) {
+        let answer = self.committed(ask);
+        self.reply(id, Reply::CommitOffset(answer));
+    }
+
+    fn committed(&mut self, ask: &CommitOffset) -> Result<(), CommitOffsetError> {
+        let Some(topic) = self.topics.get(&ask.topic) else {
+            return Err(CommitOffsetError::TopicUnknown {
+                topic: ask.topic.clone(),
+            });
+        };
+        let (id, queues) = (topic.id, topic.queues());
+        if ask.queue_id.0 >= queues {
+            return Err(CommitOffsetError::QueueUnknown {
+                topic: ask.topic.clone(),
+                queue_id: ask.queue_id,
+                queues,
+            });
+        }
+        self.commit(&ask.group, id, ask.queue_id, ask.queue_offset);
+        Ok(())
+    }
+
+    /// Commits, within what the queue holds. It is written to the log a moment later.
+    pub(crate) fn commit(
+        &mut self,
+        group: &GroupName,
+        topic: TopicId,
+        queue_id: QueueId,
+        offset: QueueOffset,
+    ) {
+        let max = self
+            .store
+            .queue(topic, queue_id)
+            .map_or(QueueOffset(0), store::ConsumeQueue::max);
+        let offset = offset.clamp(QueueOffset(0), max);
+        if self.offsets.get(group, topic, queue_id) != Some(offset) {
+            self.offsets.commit(group, topic, queue_id, offset);
+            let due = self.now.monotonic.after(OFFSETS_EVERY);
+            self.offsets_at.get_or_insert(due);
+        }
+    }
+
+    /// When committed offsets are to be written.
+    pub(crate) fn offsets_due(&self) -> Option<Monotonic> {
+        self.offsets_at
+    }
+
+    /// Writes what was committed, once it has waited long enough.
+    pub(crate) fn write_offsets(&mut self) {
+        if self.offsets_at.is_none_or(|at| at > self.now.monotonic) {
+            return;
+        }
+        self.offsets_at = None;
+        let entries =
+            self.offsets
+                .take_dirty()
+                .into_iter()
+                .map(|(group, topic, queue_id, offset)| record::OffsetEntry {
+                    group: group.to_string(),
+                    topic,
+                    queue_id,
+                    offset,
+                });
+        let offsets = record::Offsets {
+            entries: entries.collect(),
+        };
+        if !offsets.entries.is_empty() {
+            let mut payload = Vec::new();
+            offsets.encode(&mut payload);
+            self.append_record(Kind::Offsets, &payload);
+        }
+    }
+
+    pub(crate) fn get_bounds(&mut self, id: RequestId, ask: &GetBounds) {
+        let bounds = self.bounds(ask);
+        self.reply(id, Reply::GetBounds(bounds));
+    }
+
+    fn bounds(&self, ask: &GetBounds) -> Bounds {
+        let (min, max) = match (ask.topic.as_str(), u8::try_from(ask.queue_id.0)) {
+            (SCHEDULE_TOPIC, Ok(queue)) => self.views.bounds(queue.saturating_add(1)),
+            (TIMER_TOPIC, Ok(0)) => self.views.bounds(0),
+            _ => {
+                let queue = self
+                    .topics
+                    .get(&ask.topic)
+                    .and_then(|t| self.store.queue(t.id, ask.queue_id));
+                queue.map_or_else(Default::default, |queue| (queue.min(), queue.max()))
+            }
+        };
+        Bounds { min, max }
+    }
+
+    pub(crate) fn search_offset(&mut self, id: RequestId, ask: &SearchOffset) {
+        let queue = self
+            .topics
+            .get(&ask.topic)
+            .and_then(|topic| self.store.queue(topic.id, ask.queue_id));
+        let offset = queue.map_or(QueueOffset(0), |queue| queue.search(ask.at, ask.upper));
+        self.reply(id, Reply::SearchOffset(offset));
+    }
 }

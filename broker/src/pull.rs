@@ -1,8 +1,14 @@
 //! Pull: read a queue from an offset on, and wait where there is nothing yet.
 
+use crate::config::{ANSWER_BYTES_MAX, MESSAGES_MAX, SCAN_MAX, WAIT_MAX};
 use crate::filter::Filter;
+use crate::park::Waiting;
+use crate::read::Then;
+use crate::topic::{SCHEDULE_TOPIC, TIMER_TOPIC};
+use crate::{Broker, Reply, RequestId};
 use bytes::Bytes;
-use model::{GroupName, QueueId, QueueOffset, TopicName};
+use journal::Extent;
+use model::{GroupName, QueueId, QueueOffset, Topic, TopicId, TopicName};
 use std::time::Duration;
 
 /// A read of one queue.
@@ -81,7 +87,9 @@ pub enum PullError {
         topic: TopicName,
     },
     /// The operator's: nobody may read the topic, or the server alone (16).
-    #[error("topic {topic} is not readable; pending delayed messages are listed by `duemq pending list`")]
+    #[error(
+        "topic {topic} is not readable; pending delayed messages are listed by `duemq pending list`"
+    )]
     NotReadable {
         /// The topic.
         topic: TopicName,
@@ -118,4 +126,193 @@ pub enum PullError {
         /// Why.
         why: String,
     },
+}
+
+/// What one look at a queue gave.
+struct Look {
+    outcome: PullOutcome,
+    extents: Vec<Extent>,
+    next: QueueOffset,
+    min: QueueOffset,
+    max: QueueOffset,
+}
+
+impl Look {
+    fn pulled(&self) -> Pulled {
+        Pulled {
+            outcome: self.outcome,
+            messages: Vec::new(),
+            next_offset: self.next,
+            min_offset: self.min,
+            max_offset: self.max,
+        }
+    }
+}
+
+impl Broker {
+    pub(crate) fn pull(&mut self, id: RequestId, mut ask: Pull) {
+        let (topic, filter) = match self.may_pull(&ask) {
+            Ok(found) => found,
+            Err(refused) => return self.reply(id, Reply::Pull(Err(refused))),
+        };
+        ask.filter = Some(filter);
+        if let Some(offset) = ask.commit_offset {
+            self.commit(&ask.group, topic, ask.queue_id, offset);
+        }
+        let look = self.look(topic, &ask);
+        match (look.outcome, ask.wait) {
+            (PullOutcome::NotFound, Some(wait)) => {
+                if self.parked.len() >= self.config.parked_max {
+                    let (parked, limit) = (self.parked.len(), self.config.parked_max);
+                    return self.reply(
+                        id,
+                        Reply::Pull(Err(PullError::TooManyParked { parked, limit })),
+                    );
+                }
+                let deadline = self.now.monotonic.after(wait.min(WAIT_MAX));
+                self.parked.park(topic, id, deadline, Waiting::Pull(ask));
+            }
+            _ => self.answer_pull(id, look),
+        }
+    }
+
+    /// The topic's id and what is wanted of it, where the group may pull it.
+    fn may_pull(&mut self, ask: &Pull) -> Result<(TopicId, Filter), PullError> {
+        let Some(group) = self.group_or_make(&ask.group) else {
+            return Err(PullError::GroupUnknown {
+                group: ask.group.clone(),
+            });
+        };
+        if !group.consume_enabled {
+            return Err(PullError::GroupForbidden { group: group.name });
+        }
+        let Some(topic) = self.topics.get(&ask.topic) else {
+            return Err(PullError::TopicUnknown {
+                topic: ask.topic.clone(),
+            });
+        };
+        let Topic {
+            id,
+            permission,
+            read_queues: queues,
+            ..
+        } = *topic;
+        if !permission.readable() || matches!(ask.topic.as_str(), SCHEDULE_TOPIC | TIMER_TOPIC) {
+            return Err(PullError::NotReadable {
+                topic: ask.topic.clone(),
+            });
+        }
+        if ask.queue_id.0 >= queues {
+            return Err(PullError::QueueUnknown {
+                topic: ask.topic.clone(),
+                queue_id: ask.queue_id,
+                queues,
+            });
+        }
+        let filter = ask.filter.clone().unwrap_or_else(|| {
+            let known = self.clients.subscription(&ask.group, &ask.topic);
+            known
+                .filter(|known| known.version >= ask.sub_version)
+                .map_or(Filter::All, |known| known.filter.clone())
+        });
+        Ok((id, filter))
+    }
+
+    /// Looks for messages from the offset on.
+    fn look(&self, topic: TopicId, ask: &Pull) -> Look {
+        let Some(queue) = self.store.queue(topic, ask.queue_id) else {
+            let zero = QueueOffset(0);
+            let outcome = if ask.queue_offset == zero {
+                PullOutcome::NotFound
+            } else {
+                PullOutcome::OffsetMoved
+            };
+            return Look {
+                outcome,
+                extents: Vec::new(),
+                next: zero,
+                min: zero,
+                max: zero,
+            };
+        };
+        let (min, max) = (queue.min(), queue.max());
+        let at = |outcome, next| Look {
+            outcome,
+            extents: Vec::new(),
+            next,
+            min,
+            max,
+        };
+        if ask.queue_offset < min {
+            return at(PullOutcome::OffsetMoved, min);
+        }
+        if ask.queue_offset > max {
+            return at(PullOutcome::OffsetMoved, max);
+        }
+        let filter = ask.filter.as_ref().unwrap_or(&Filter::All);
+        let messages_max = ask.max_messages.clamp(1, MESSAGES_MAX) as usize;
+        let bytes_max = u64::from(
+            ask.max_bytes
+                .unwrap_or(ANSWER_BYTES_MAX)
+                .min(ANSWER_BYTES_MAX),
+        );
+        let (mut next, mut bytes, mut extents) = (ask.queue_offset, 0_u64, Vec::new());
+        for entry in queue.iter_from(ask.queue_offset).take(SCAN_MAX) {
+            if filter.may_match(entry.tag_code) {
+                bytes += u64::from(entry.extent.length);
+                if extents.len() == messages_max || (bytes > bytes_max && !extents.is_empty()) {
+                    break;
+                }
+                extents.push(entry.extent);
+            }
+            next = next.plus(1);
+        }
+        let outcome = match (extents.is_empty(), next == ask.queue_offset) {
+            (false, _) => PullOutcome::Found,
+            (true, true) => PullOutcome::NotFound,
+            (true, false) => PullOutcome::NothingMatched,
+        };
+        Look {
+            outcome,
+            extents,
+            next,
+            min,
+            max,
+        }
+    }
+
+    fn answer_pull(&mut self, id: RequestId, look: Look) {
+        let pulled = look.pulled();
+        match look.extents.is_empty() {
+            true => self.reply(id, Reply::Pull(Ok(pulled))),
+            false => self.read(look.extents, Then::Pull(id, pulled)),
+        }
+    }
+
+    /// Looks again for a parked pull; gives it back where it must go on waiting, from where it has looked.
+    pub(crate) fn pull_again(
+        &mut self,
+        topic: TopicId,
+        id: RequestId,
+        mut ask: Pull,
+    ) -> Option<Pull> {
+        let look = self.look(topic, &ask);
+        match look.outcome {
+            PullOutcome::NotFound => Some(ask),
+            PullOutcome::NothingMatched => {
+                ask.queue_offset = look.next;
+                Some(ask)
+            }
+            PullOutcome::Found | PullOutcome::OffsetMoved => {
+                self.answer_pull(id, look);
+                None
+            }
+        }
+    }
+
+    /// Ends the wait of a pull: nothing came.
+    pub(crate) fn pull_ended(&mut self, topic: TopicId, id: RequestId, ask: &Pull) {
+        let look = self.look(topic, ask);
+        self.answer_pull(id, look);
+    }
 }

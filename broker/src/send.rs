@@ -1,6 +1,13 @@
 //! Send: a message enters. Wanted now, it goes to its queue; wanted later, to the timer.
 
-use model::{LogOffset, Message, QueueId, QueueOffset, Timestamp, TopicKind, TopicName};
+use crate::schedule::{self, Wanted};
+use crate::{Broker, Reply, RequestId};
+use model::{
+    LogOffset, Message, Properties, QueueId, QueueOffset, Topic, TopicKind, TopicName,
+    is_system_topic,
+};
+use wire::recall_handle::RecallHandle;
+use wire::{message_id, property, sys_flag};
 
 /// Messages for one topic: all are stored, or none.
 #[derive(Clone, Debug)]
@@ -167,18 +174,289 @@ pub enum SendRefusal {
     },
 }
 
-impl Sent {
-    /// Whether this is the answer for a message that waits for its time.
-    pub fn is_delayed(&self) -> bool {
-        self.recall_handle.is_some()
+/// Properties that only the server sets: from a client they never take effect. `RETRY_TOPIC` is the client's
+/// own on a retry that it sends by itself.
+const INTERNAL: [&str; 8] = [
+    property::TIMER_OUT_MS,
+    property::TIMER_ENQUEUE_MS,
+    property::TIMER_DEQUEUE_MS,
+    property::TIMER_ROLL_TIMES,
+    property::REAL_TOPIC,
+    property::REAL_QID,
+    property::POP_CK,
+    property::RETRY_TOPIC,
+];
+
+/// System topics that clients write to: traces and replies.
+fn clients_may_write(topic: &str, cluster: &str) -> bool {
+    topic == "RMQ_SYS_TRACE_TOPIC"
+        || topic == "BenchmarkTest"
+        || topic == format!("{cluster}_REPLY_TOPIC")
+}
+
+/// A message that passed all checks, ready for the log.
+struct Checked {
+    message: Message,
+    queue_id: QueueId,
+    wanted: Wanted,
+}
+
+impl Broker {
+    pub(crate) fn send(&mut self, id: RequestId, ask: Send) {
+        match self.store_all(ask) {
+            Ok(sent) => self.reply_safe(id, Reply::Send(Ok(sent))),
+            Err(refused) => self.reply(id, Reply::Send(Err(refused))),
+        }
+    }
+
+    /// Checks all the messages, then appends them all.
+    fn store_all(&mut self, ask: Send) -> Result<Vec<Sent>, SendError> {
+        let refused = |why| SendError { index: 0, why };
+        if let Some(why) = self.unwritable() {
+            return Err(refused(SendRefusal::Unavailable { why }));
+        }
+        let topic = self.target(&ask).map_err(refused)?;
+        if !topic.permission.writable() {
+            return Err(refused(SendRefusal::NotWritable { topic: topic.name }));
+        }
+        if let Some(queue_id) = ask.queue_id.filter(|queue| queue.0 >= topic.queues()) {
+            return Err(refused(SendRefusal::QueueUnknown {
+                queue_id,
+                queues: topic.queues(),
+                topic: topic.name,
+            }));
+        }
+        let one_queue = ask
+            .queue_id
+            .or_else(|| ask.batch.then(|| self.topics.next_queue(topic.id)));
+        let mut checked = Vec::with_capacity(ask.messages.len());
+        for (index, message) in ask.messages.into_iter().enumerate() {
+            let one = self.check(&topic, one_queue, message, ask.batch, ask.check_kind);
+            checked.push(one.map_err(|why| SendError { index, why })?);
+        }
+        Ok(checked
+            .into_iter()
+            .map(|one| self.store_one(&topic, one, ask.batch))
+            .collect())
+    }
+
+    /// The topic a send goes to, made where it may be; the dead letters' where a retry has used its attempts.
+    fn target(&mut self, ask: &Send) -> Result<Topic, SendRefusal> {
+        let name = &ask.topic;
+        if is_system_topic(name.as_str()) && !clients_may_write(name.as_str(), &self.config.cluster)
+        {
+            return Err(SendRefusal::SystemTopic {
+                topic: name.clone(),
+            });
+        }
+        if let Some(group) = name.retry_group() {
+            let Some(settings) = self.groups.get(&group) else {
+                return Err(SendRefusal::GroupUnknown {
+                    group: group.to_string(),
+                });
+            };
+            let max = ask.max_reconsume_times.unwrap_or(settings.retry_max as i32);
+            if ask
+                .messages
+                .iter()
+                .any(|message| message.reconsume_times > max)
+            {
+                return Ok(self.dead_letter_topic(&group));
+            }
+            return Ok(self.retry_topic(&group));
+        }
+        if let Some(topic) = self.topics.get(name) {
+            return Ok(topic.clone());
+        }
+        match ask.auto_create {
+            Some(AutoCreate { queues })
+                if self.config.auto_create_topics && !name.is_dead_letter() =>
+            {
+                let queues = queues.clamp(1, self.config.default_queues);
+                Ok(self.make_topic(name.clone(), queues, TopicKind::Mixed))
+            }
+            _ => Err(SendRefusal::TopicUnknown {
+                topic: name.clone(),
+            }),
+        }
+    }
+
+    fn check(
+        &mut self,
+        topic: &Topic,
+        queue_id: Option<QueueId>,
+        mut message: Message,
+        batch: bool,
+        check_kind: bool,
+    ) -> Result<Checked, SendRefusal> {
+        let length = message.body.len();
+        if length == 0 {
+            return Err(SendRefusal::EmptyBody);
+        }
+        if length > self.config.max_body_bytes {
+            return Err(SendRefusal::BodyTooLarge {
+                length,
+                limit: self.config.max_body_bytes,
+            });
+        }
+        let kind = kind_of(&message.properties);
+        let transaction = message.sys_flag & sys_flag::TRANSACTION_MASK;
+        if kind == TopicKind::Transaction || transaction == sys_flag::TRANSACTION_PREPARED {
+            return Err(SendRefusal::TransactionUnsupported);
+        }
+        let free = [TopicKind::Mixed, kind].contains(&topic.kind)
+            || topic.name.is_retry()
+            || topic.name.is_dead_letter();
+        if check_kind && !free {
+            return Err(SendRefusal::WrongKind {
+                topic: topic.name.clone(),
+                takes: topic.kind,
+                is: kind,
+            });
+        }
+        if let Some(property) = schedule::delay_property(&message.properties).filter(|_| batch) {
+            return Err(SendRefusal::DelayInBatch { property });
+        }
+        for name in INTERNAL {
+            if name != property::RETRY_TOPIC || !topic.name.is_retry() {
+                message.properties.remove(name);
+            }
+        }
+        // A dead letter is not delayed, whatever the retry that became one asked for.
+        let wanted = match topic.name.is_dead_letter() {
+            true => Wanted::Now,
+            false => schedule::wanted(&message.properties, self.now.wall, &self.config)?,
+        };
+        let queue_id = queue_id.unwrap_or_else(|| self.choose_queue(topic, &message.properties));
+        self.complete(&mut message, topic, queue_id, wanted);
+        let length = property::encoded_len(&message.properties);
+        // The delivered copy says when it was delivered: room for that is kept.
+        let limit = property::MAX_BYTES - 64;
+        if length > limit {
+            return Err(SendRefusal::PropertiesTooLarge { length, limit });
+        }
+        Ok(Checked {
+            message,
+            queue_id,
+            wanted,
+        })
+    }
+
+    /// The queue of a message that may go to any: by message group where it has one, else in turn.
+    fn choose_queue(&mut self, topic: &Topic, properties: &Properties) -> QueueId {
+        match properties.get(property::SHARDING_KEY) {
+            Some(group) => {
+                QueueId(store::key_hash(topic.id, group) as u32 % topic.write_queues.max(1))
+            }
+            None => self.topics.next_queue(topic.id),
+        }
+    }
+
+    /// Adds what the server says of a message.
+    fn complete(
+        &mut self,
+        message: &mut Message,
+        topic: &Topic,
+        queue_id: QueueId,
+        wanted: Wanted,
+    ) {
+        let properties = &mut message.properties;
+        properties.set(property::MSG_REGION, "DefaultRegion");
+        properties.set(property::TRACE_ON, "true");
+        properties.set(property::CLUSTER, self.config.cluster.as_str());
+        if properties.get(property::UNIQ_KEY).is_none() {
+            self.uniques += 1;
+            let material = LogOffset(self.log.appended().0 + self.uniques);
+            properties.set(
+                property::UNIQ_KEY,
+                message_id::make_unique_key(self.config.store_host, self.now.wall, material),
+            );
+        }
+        match wanted {
+            Wanted::At { deliver_at, .. } => {
+                schedule::settle(properties, Some(deliver_at));
+                properties.set(property::REAL_TOPIC, topic.name.as_str());
+                properties.set(property::REAL_QID, queue_id.to_string());
+            }
+            Wanted::Now => {
+                // One that was wanted earlier than now still shows when.
+                let was = properties
+                    .get(property::TIMER_DELIVER_MS)
+                    .map(str::to_owned);
+                let delayed = schedule::delay_property(properties)
+                    .is_some_and(|name| name != property::DELAY);
+                schedule::settle(properties, delayed.then_some(self.now.wall));
+                if let Some(was) = was {
+                    properties.set(property::TIMER_DELIVER_MS, was);
+                }
+            }
+        }
+    }
+
+    fn store_one(&mut self, topic: &Topic, checked: Checked, batch: bool) -> Sent {
+        let Checked {
+            message,
+            queue_id,
+            wanted,
+        } = checked;
+        let unique_key = message
+            .properties
+            .get(property::UNIQ_KEY)
+            .unwrap_or_default()
+            .to_owned();
+        let (appended, recall_handle, remark) = match wanted {
+            Wanted::Now => {
+                self.stats.stored += 1;
+                (
+                    self.append_message(topic, queue_id, &message, LogOffset(0)),
+                    None,
+                    None,
+                )
+            }
+            Wanted::At {
+                deliver_at,
+                level,
+                clamped_from,
+            } => {
+                self.stats.scheduled += 1;
+                let appended = self.append_parked(topic, queue_id, &message, deliver_at, level);
+                let handle = RecallHandle {
+                    topic: topic.name.to_string(),
+                    broker: self.config.broker_name.clone(),
+                    deliver_at,
+                    unique_key: unique_key.clone(),
+                };
+                let remark = clamped_from.map(|asked| {
+                    self.stats.clamped_levels += 1;
+                    format!(
+                        "delay level {asked} is above the last, taken as {}",
+                        self.config.levels.max()
+                    )
+                });
+                let recallable = !topic.name.is_retry() && !batch;
+                (appended, recallable.then(|| handle.encode()), remark)
+            }
+        };
+        Sent {
+            queue_id,
+            queue_offset: appended.queue_offset,
+            log_offset: appended.extent.at,
+            unique_key,
+            recall_handle,
+            remark,
+        }
     }
 }
 
-/// When a message is wanted, as its properties say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    /// At once.
-    Now,
-    /// At a moment, asked for by a level (1 and up) or (0) by a time.
-    At { deliver_at: Timestamp, level: u8 },
+/// The kind of a message, as its properties say.
+fn kind_of(properties: &Properties) -> TopicKind {
+    if properties.get(property::TRAN_MSG) == Some("true") {
+        TopicKind::Transaction
+    } else if schedule::delay_property(properties).is_some() {
+        TopicKind::Delay
+    } else if properties.get(property::SHARDING_KEY).is_some() {
+        TopicKind::Fifo
+    } else {
+        TopicKind::Normal
+    }
 }

@@ -1,6 +1,14 @@
 //! Topics: made by an administrator or by a first send.
 
-use model::{NameError, Permission, TopicKind, TopicName};
+use crate::config::QUEUES_MAX;
+use crate::{Broker, Reply, RequestId};
+use journal::Kind;
+use model::{
+    GroupName, NameError, Permission, QueueId, Topic, TopicId, TopicKind, TopicName,
+    is_system_topic,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use wire::record;
 
 /// A topic as it shall be.
 #[derive(Clone, Debug)]
@@ -57,3 +65,205 @@ pub struct GetTopic {
     /// Its name.
     pub name: TopicName,
 }
+
+/// All topics, by name and by id.
+#[derive(Debug, Default)]
+pub(crate) struct Topics {
+    ids: BTreeMap<TopicName, TopicId>,
+    topics: BTreeMap<TopicId, Topic>,
+    /// The queue that the next message without one goes to.
+    turns: BTreeMap<TopicId, u32>,
+    changed: BTreeSet<TopicId>,
+}
+
+impl Topics {
+    pub(crate) fn get(&self, name: &TopicName) -> Option<&Topic> {
+        self.topics.get(self.ids.get(name)?)
+    }
+
+    pub(crate) fn by_name(&self, name: &str) -> Option<TopicId> {
+        self.ids.get(&TopicName::new(name).ok()?).copied()
+    }
+
+    pub(crate) fn by_id(&self, id: TopicId) -> Option<&Topic> {
+        self.topics.get(&id)
+    }
+
+    /// Takes a topic as it is now, in place of what it was.
+    pub(crate) fn put(&mut self, topic: Topic) {
+        self.ids.insert(topic.name.clone(), topic.id);
+        self.changed.insert(topic.id);
+        self.topics.insert(topic.id, topic);
+    }
+
+    /// The id of the next topic that is made.
+    fn next_id(&self) -> TopicId {
+        TopicId(self.topics.last_key_value().map_or(1, |(id, _)| id.0 + 1))
+    }
+
+    /// The next queue in turn.
+    pub(crate) fn next_queue(&mut self, id: TopicId) -> QueueId {
+        let queues = self
+            .topics
+            .get(&id)
+            .map_or(1, |topic| topic.write_queues.max(1));
+        let turn = self.turns.entry(id).or_default();
+        *turn = turn.wrapping_add(1);
+        QueueId(*turn % queues)
+    }
+
+    pub(crate) fn take_changed(&mut self) -> Vec<Topic> {
+        std::mem::take(&mut self.changed)
+            .into_iter()
+            .filter_map(|id| self.topics.get(&id))
+            .cloned()
+            .collect()
+    }
+}
+
+impl Broker {
+    pub(crate) fn create_topic(&mut self, id: RequestId, ask: &CreateTopic) {
+        let made = self.created(ask);
+        self.reply_safe(id, Reply::CreateTopic(made));
+    }
+
+    fn created(&mut self, ask: &CreateTopic) -> Result<Topic, CreateTopicError> {
+        if let Some(why) = self.unwritable() {
+            return Err(CreateTopicError::Unavailable { why });
+        }
+        if is_system_topic(ask.name.as_str()) {
+            return Err(CreateTopicError::SystemTopic {
+                name: ask.name.clone(),
+            });
+        }
+        for (field, value) in [
+            ("readQueueNums", ask.read_queues),
+            ("writeQueueNums", ask.write_queues),
+        ] {
+            if !(1..=QUEUES_MAX).contains(&value) {
+                return Err(CreateTopicError::Queues {
+                    field,
+                    value,
+                    limit: QUEUES_MAX,
+                });
+            }
+        }
+        let known = self.topics.get(&ask.name);
+        let topic = Topic {
+            name: ask.name.clone(),
+            id: known.map_or_else(|| self.topics.next_id(), |topic| topic.id),
+            read_queues: ask.read_queues,
+            write_queues: ask.write_queues,
+            permission: ask.permission,
+            kind: ask
+                .kind
+                .or(known.map(|topic| topic.kind))
+                .unwrap_or_default(),
+            order: ask.order,
+            sys_flag: ask.sys_flag,
+        };
+        if self.topics.get(&ask.name) != Some(&topic) {
+            self.put_topic(topic.clone());
+        }
+        Ok(topic)
+    }
+
+    pub(crate) fn get_topic(&mut self, id: RequestId, ask: &GetTopic) {
+        let topic = self.topics.get(&ask.name).cloned();
+        self.reply(id, Reply::GetTopic(topic));
+    }
+
+    /// Makes a topic that there is not yet, with read and write permission.
+    pub(crate) fn make_topic(&mut self, name: TopicName, queues: u32, kind: TopicKind) -> Topic {
+        let topic = Topic {
+            name,
+            id: self.topics.next_id(),
+            read_queues: queues,
+            write_queues: queues,
+            permission: Permission::READ_WRITE,
+            kind,
+            order: false,
+            sys_flag: 0,
+        };
+        self.put_topic(topic.clone());
+        topic
+    }
+
+    fn put_topic(&mut self, topic: Topic) {
+        let mut payload = Vec::new();
+        record::Meta::Topic(topic.clone()).encode(&mut payload);
+        self.append_record(Kind::Meta, &payload);
+        self.topics.put(topic);
+    }
+
+    /// The topic of that name, made with `queues` queues where there is none.
+    pub(crate) fn topic_or_make(&mut self, name: TopicName, queues: u32) -> Topic {
+        match self.topics.get(&name) {
+            Some(topic) => topic.clone(),
+            None => self.make_topic(name, queues, TopicKind::Normal),
+        }
+    }
+
+    /// `%RETRY%group`, as many queues as the group says.
+    pub(crate) fn retry_topic(&mut self, group: &GroupName) -> Topic {
+        let queues = self
+            .groups
+            .get(group)
+            .map_or(1, |settings| settings.retry_queues.clamp(1, QUEUES_MAX));
+        self.topic_or_make(TopicName::retry(group), queues)
+    }
+
+    /// `%DLQ%group`.
+    pub(crate) fn dead_letter_topic(&mut self, group: &GroupName) -> Topic {
+        self.topic_or_make(TopicName::dead_letter(group), 1)
+    }
+
+    /// Makes the topics that RocketMQ's clients and tools count on, where they are missing.
+    pub(crate) fn make_system_topics(&mut self) {
+        let inherit = Permission(7);
+        let cluster = self.config.cluster.clone();
+        let reply = format!("{cluster}_REPLY_TOPIC");
+        let broker = self.config.broker_name.clone();
+        let levels = self.config.levels.max();
+        let wanted = [
+            ("TBW102", self.config.default_queues, inherit),
+            (&cluster, 16, inherit),
+            (&broker, 1, inherit),
+            (&reply, 1, Permission::READ_WRITE),
+            ("BenchmarkTest", QUEUES_MAX, Permission::READ_WRITE),
+            ("OFFSET_MOVED_EVENT", 1, Permission::READ_WRITE),
+            ("RMQ_SYS_TRACE_TOPIC", 1, Permission::READ_WRITE),
+            ("SELF_TEST_TOPIC", 1, Permission::READ_WRITE),
+            (SCHEDULE_TOPIC, levels, Permission::READ_WRITE),
+            (TIMER_TOPIC, 1, Permission::READ_WRITE),
+        ];
+        for (name, queues, permission) in wanted {
+            let Ok(name) = TopicName::new(name) else {
+                continue;
+            };
+            let known = self.topics.get(&name);
+            if known
+                .is_some_and(|topic| (topic.read_queues, topic.permission) == (queues, permission))
+            {
+                continue;
+            }
+            let id = known.map_or_else(|| self.topics.next_id(), |topic| topic.id);
+            let kind = TopicKind::Normal;
+            self.put_topic(Topic {
+                name,
+                id,
+                read_queues: queues,
+                write_queues: queues,
+                permission,
+                kind,
+                order: false,
+                sys_flag: 0,
+            });
+        }
+    }
+}
+
+/// The view of messages delayed by level: queue = level - 1.
+pub(crate) const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";
+/// The view of messages delayed to a moment: one queue.
+pub(crate) const TIMER_TOPIC: &str = "rmq_sys_wheel_timer";

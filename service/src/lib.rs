@@ -51,7 +51,10 @@ pub trait Service: Send + Sync + 'static {
 /// Asks with a verb, and gives that verb's answer.
 pub trait ServiceExt {
     /// Asks the broker.
-    fn ask<V: Verb + Send + 'static>(&self, verb: V) -> impl Future<Output = Result<V::Answer, Unavailable>> + Send;
+    fn ask<V: Verb + Send + 'static>(
+        &self,
+        verb: V,
+    ) -> impl Future<Output = Result<V::Answer, Unavailable>> + Send;
 }
 
 impl<S: Service + ?Sized> ServiceExt for S {
@@ -69,5 +72,6 @@ pub struct Connection {
     /// What its client must hear. Bounded: notices beyond the bound are dropped, since each says only «look again».
     pub notices: mpsc::Receiver<Notice>,
     /// Tells the broker when this is dropped.
-    pub(crate) closed: Option<local::OnDrop>,
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    closed: local::OnDrop,
 }

@@ -1,0 +1,224 @@
+//! Append: the one place where messages enter the log, and the indexes are told of them.
+
+use crate::Broker;
+use journal::{Extent, Header, Kind};
+use model::{LogOffset, Message, QueueId, QueueOffset, Timestamp, Topic, TopicId};
+use store::Entry;
+use wire::stored::{self, Placed};
+use wire::{property, tag};
+
+/// Where a message now lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Appended {
+    pub(crate) extent: Extent,
+    pub(crate) queue_offset: QueueOffset,
+}
+
+impl Broker {
+    /// Appends a message that is visible at once.
+    pub(crate) fn append_message(
+        &mut self,
+        topic: &Topic,
+        queue_id: QueueId,
+        message: &Message,
+        reference: LogOffset,
+    ) -> Appended {
+        let queue_offset = self.store.queue_mut_or_new(topic.id, queue_id).max();
+        let header = Header {
+            kind: Kind::Message,
+            flags: 0,
+            due_ms: 0,
+            reference,
+        };
+        let extent = self.append_stored(header, topic, queue_id, queue_offset, message);
+        let tag_code = message.properties.get(property::TAGS).map_or(0, tag::code);
+        self.index(
+            topic.id,
+            queue_id,
+            extent,
+            tag_code,
+            &keys(message),
+            self.now.wall,
+        );
+        Appended {
+            extent,
+            queue_offset,
+        }
+    }
+
+    /// Appends a message that waits until `deliver_at`, asked for by `level` or (0) by a time.
+    pub(crate) fn append_parked(
+        &mut self,
+        topic: &Topic,
+        queue_id: QueueId,
+        message: &Message,
+        deliver_at: Timestamp,
+        level: u8,
+    ) -> Appended {
+        let queue_offset = self.views.accepted(level);
+        let due_ms = u64::try_from(deliver_at.as_millis())
+            .expect("a moment ahead of now is after the epoch");
+        let header = Header {
+            kind: Kind::TimerPut,
+            flags: level,
+            due_ms,
+            reference: LogOffset(0),
+        };
+        let extent = self.append_stored(header, topic, queue_id, QueueOffset(0), message);
+        for key in keys(message) {
+            self.keys.insert(topic.id, &key, extent);
+        }
+        self.timer.schedule(timer::Entry {
+            deliver_at,
+            log_offset: extent.at,
+            length: extent.length,
+            topic: topic.id,
+            key_hash: message
+                .properties
+                .get(property::UNIQ_KEY)
+                .map_or(0, |key| store::key_hash(topic.id, key)),
+            level,
+        });
+        Appended {
+            extent,
+            queue_offset,
+        }
+    }
+
+    fn append_stored(
+        &mut self,
+        header: Header,
+        topic: &Topic,
+        queue_id: QueueId,
+        queue_offset: QueueOffset,
+        message: &Message,
+    ) -> Extent {
+        let (name, store_host, stored_at) =
+            (topic.name.as_str(), self.config.store_host, self.now.wall);
+        let length = stored::encoded_len(message, name, store_host);
+        self.log.place(length);
+        self.log.append(header, length, |log_offset, into| {
+            stored::encode(
+                message,
+                &Placed {
+                    topic: name,
+                    queue_id,
+                    queue_offset,
+                    log_offset,
+                    stored_at,
+                    store_host,
+                },
+                into,
+            );
+        })
+    }
+
+    /// Appends the delivered copy of the parked message `parked`, whose record is `entry`.
+    pub(crate) fn append_delivered(
+        &mut self,
+        topic: TopicId,
+        queue_id: QueueId,
+        entry: &timer::Entry,
+        parked: &[u8],
+    ) {
+        let queue_offset = self.store.queue_mut_or_new(topic, queue_id).max();
+        let stored_at = self.now.wall;
+        let due_ms = u64::try_from(entry.deliver_at.as_millis())
+            .expect("parked moments are after the epoch");
+        let header = Header {
+            kind: Kind::Deliver,
+            flags: entry.level,
+            due_ms,
+            reference: entry.log_offset,
+        };
+        let length = stored::delivered_len(parked);
+        self.log.place(length);
+        let extent = self.log.append(header, length, |log_offset, into| {
+            stored::deliver(parked, queue_id, queue_offset, log_offset, stored_at, into);
+        });
+        let view =
+            stored::View::parse(parked).expect("a parked message was checked when it was accepted");
+        let was = Extent {
+            at: entry.log_offset,
+            length: entry.length,
+        };
+        self.index_delivered(topic, queue_id, extent, was, &view, stored_at);
+    }
+
+    /// Tells the indexes of a delivered copy, in place of the parked one.
+    pub(crate) fn index_delivered(
+        &mut self,
+        topic: TopicId,
+        queue_id: QueueId,
+        extent: Extent,
+        parked: Extent,
+        view: &stored::View<'_>,
+        stored_at: Timestamp,
+    ) {
+        let keys = keys_of(view);
+        for key in &keys {
+            self.keys.remove(topic, key, parked);
+        }
+        let tag_code = view.property(property::TAGS).map_or(0, tag::code);
+        self.index(topic, queue_id, extent, tag_code, &keys, stored_at);
+    }
+
+    /// Tells the indexes of a visible message.
+    pub(crate) fn index(
+        &mut self,
+        topic: TopicId,
+        queue_id: QueueId,
+        extent: Extent,
+        tag_code: i64,
+        keys: &[String],
+        stored_at: Timestamp,
+    ) {
+        self.store.queue_mut_or_new(topic, queue_id).append(Entry {
+            extent,
+            tag_code,
+            stored_at,
+        });
+        for key in keys {
+            self.keys.insert(topic, key, extent);
+        }
+        self.touched.insert((topic, queue_id));
+    }
+
+    /// Appends a record that is no message.
+    pub(crate) fn append_record(&mut self, kind: Kind, payload: &[u8]) {
+        let header = Header {
+            kind,
+            flags: 0,
+            due_ms: 0,
+            reference: LogOffset(0),
+        };
+        self.log.place(payload.len());
+        self.log.append(header, payload.len(), |_, into| {
+            into.extend_from_slice(payload)
+        });
+    }
+}
+
+/// The keys a message is found by: its `UNIQ_KEY` and each word of `KEYS`.
+fn keys(message: &Message) -> Vec<String> {
+    split_keys(
+        message.properties.get(property::UNIQ_KEY),
+        message.properties.get(property::KEYS),
+    )
+}
+
+/// The same, of a stored message.
+pub(crate) fn keys_of(view: &stored::View<'_>) -> Vec<String> {
+    split_keys(
+        view.property(property::UNIQ_KEY),
+        view.property(property::KEYS),
+    )
+}
+
+fn split_keys(unique: Option<&str>, keys: Option<&str>) -> Vec<String> {
+    let words = keys.into_iter().flat_map(str::split_whitespace);
+    let mut all: Vec<String> = unique.into_iter().chain(words).map(str::to_owned).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}

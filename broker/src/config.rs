@@ -1,0 +1,98 @@
+//! What the broker is set to. Checked where it is read; the broker takes it as it is.
+
+use model::LevelTable;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// When an acknowledged message is safe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flush {
+    /// Once it is on disk: it survives a power loss.
+    #[default]
+    Sync,
+    /// Once it is written: it survives the end of the process, not of the power.
+    Async,
+}
+
+/// The broker's settings.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The cluster's name.
+    pub cluster: String,
+    /// The broker's name; handles hold it.
+    pub broker_name: String,
+    /// The address that clients reach the broker at; message ids hold it.
+    pub store_host: SocketAddr,
+    /// When an acknowledged message is safe.
+    pub flush: Flush,
+    /// How far ahead a message may be wanted, in ms; the same for every protocol.
+    pub max_delay_ms: i64,
+    /// The delay levels.
+    pub levels: LevelTable,
+    /// Whether messages may be wanted at any moment (levels are always served).
+    pub timer_enabled: bool,
+    /// Bytes of a body at most.
+    pub max_body_bytes: usize,
+    /// Whether a send by remoting makes the topic it names.
+    pub auto_create_topics: bool,
+    /// Whether a client makes the group it names.
+    pub auto_create_groups: bool,
+    /// Queues of a topic made by a send, at most.
+    pub default_queues: u32,
+    /// Bytes written and not yet synced, beyond which deliveries pause.
+    pub unsynced_bytes_max: u64,
+    /// Requests that may wait for messages at one time.
+    pub parked_max: usize,
+    /// Leases that a group may hold in one queue.
+    pub leases_max: usize,
+    /// How the log is kept.
+    pub log: journal::Options,
+}
+
+impl Config {
+    /// The defaults, for a broker of that name at that address.
+    pub fn new(broker_name: impl Into<String>, store_host: SocketAddr) -> Self {
+        Self {
+            cluster: "DefaultCluster".to_owned(),
+            broker_name: broker_name.into(),
+            store_host,
+            flush: Flush::Sync,
+            max_delay_ms: 10 * 365 * 86_400_000,
+            levels: LevelTable::default(),
+            timer_enabled: true,
+            max_body_bytes: 4 << 20,
+            auto_create_topics: true,
+            auto_create_groups: true,
+            default_queues: 8,
+            unsynced_bytes_max: 16 << 20,
+            parked_max: 100_000,
+            leases_max: 20_000,
+            log: journal::Options::default(),
+        }
+    }
+}
+
+/// Messages in one answer, at most. Peer: `maxTransferCountOnMessageInMemory`.
+pub(crate) const MESSAGES_MAX: u32 = 32;
+/// Bytes in one answer, at most; one message always fits. Peer: `maxTransferBytesOnMessageInMemory`.
+pub(crate) const ANSWER_BYTES_MAX: u32 = 256 << 10;
+/// Queue entries that one pull or pop looks at before it gives way to others.
+pub(crate) const SCAN_MAX: usize = 4096;
+/// The most queues of a topic.
+pub(crate) const QUEUES_MAX: u32 = 1024;
+/// The longest a pull or pop may wait.
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(60);
+/// How often committed offsets are written to the log, at most.
+pub(crate) const OFFSETS_EVERY: Duration = Duration::from_millis(100);
+/// How far ahead of their moment the bytes of due messages are read, in ms.
+pub(crate) const STAGE_AHEAD_MS: i64 = 2000;
+/// Messages whose bytes are read ahead at one time, at most.
+pub(crate) const STAGE_MAX: usize = 4096;
+/// Bytes read ahead at one time, at most; one message always fits.
+pub(crate) const STAGE_BYTES_MAX: usize = 64 << 20;
+/// How often, in ms, it is looked at what falls due soon.
+pub(crate) const STAGE_STEP_MS: i64 = 100;
+/// Leases that one tick ends, at most.
+pub(crate) const LEASES_ENDED_MAX: usize = 512;
+/// How young a queue's first message must be, in bytes of the log, for a new group to begin with it.
+pub(crate) const YOUNG_BYTES: u64 = 256 << 20;

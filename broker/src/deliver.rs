@@ -1,0 +1,197 @@
+//! Deliver: what is due is appended anew, with its real topic and queue, and is visible after the write.
+//!
+//! Nothing slow stands between the moment and the append: the bytes of what falls due soon are read ahead. Due
+//! messages leave in the order (moment, acceptance); one whose bytes are not there yet holds up those behind
+//! it, so that the order of a queue never breaks.
+
+use crate::config::{STAGE_AHEAD_MS, STAGE_BYTES_MAX, STAGE_MAX, STAGE_STEP_MS};
+use crate::read::Then;
+use crate::{Broker, Budget};
+use bytes::Bytes;
+use journal::{Extent, ReadError};
+use model::{LogOffset, Monotonic, Now, QueueId, Timestamp};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+use timer::Entry;
+use wire::stored::View;
+
+/// What has been taken from the timer and not yet been appended, and bytes read ahead.
+#[derive(Debug, Default)]
+pub(crate) struct DueQueue {
+    due: VecDeque<Entry>,
+    staged: BTreeMap<LogOffset, Bytes>,
+    /// Whether a read for deliveries is out; one at a time.
+    reading: bool,
+    /// Up to which moment all that was then in the timer has been read ahead.
+    staged_to: Timestamp,
+    /// When to try again after a read that failed, and how long the pause was.
+    pause: Option<(Monotonic, Duration)>,
+}
+
+impl DueQueue {
+    pub(crate) fn len(&self) -> usize {
+        self.due.len()
+    }
+
+    /// The bytes of a message, where they were read ahead.
+    pub(crate) fn staged(&self, extent: Extent) -> Option<Bytes> {
+        self.staged.get(&extent.at).cloned()
+    }
+}
+
+fn extent_of(entry: &Entry) -> Extent {
+    Extent {
+        at: entry.log_offset,
+        length: entry.length,
+    }
+}
+
+impl Broker {
+    /// Delivers what is due, within `budget`, and reads ahead what falls due soon.
+    pub(crate) fn deliver(&mut self, budget: Budget) {
+        if self.deliveries_pause() {
+            return;
+        }
+        let room = budget.messages.saturating_sub(self.due.due.len());
+        self.due
+            .due
+            .extend(self.timer.take_due(self.now.wall, room));
+        let (mut messages, mut bytes) = (0, 0);
+        while messages < budget.messages && bytes < budget.bytes {
+            let Some(entry) = self.due.due.front().copied() else {
+                break;
+            };
+            let Some(parked) = self.in_memory(extent_of(&entry)) else {
+                self.stats.unstaged += 1;
+                break;
+            };
+            self.due.due.pop_front();
+            self.due.staged.remove(&entry.log_offset);
+            self.deliver_one(&entry, &parked);
+            messages += 1;
+            bytes += parked.len();
+        }
+        self.stage();
+    }
+
+    fn deliver_one(&mut self, entry: &Entry, parked: &[u8]) {
+        self.views.left(entry.level);
+        let Some(topic) = self.topics.by_id(entry.topic) else {
+            self.stats.orphaned += 1;
+            return;
+        };
+        let (topic, queues) = (topic.id, topic.write_queues.max(1));
+        let view = View::parse(parked).expect("a parked message was checked when it was accepted");
+        let queue_id = QueueId(view.queue_id().0 % queues);
+        assert!(
+            entry.deliver_at <= self.now.wall,
+            "a message due {} at {}",
+            entry.deliver_at,
+            self.now.wall
+        );
+        self.append_delivered(topic, queue_id, entry, parked);
+        self.stats.delivered += 1;
+        let late = self.now.wall.millis_since(entry.deliver_at);
+        self.stats.lateness_max_ms = self.stats.lateness_max_ms.max(late);
+    }
+
+    /// Asks for the bytes of what is due or falls due soon and is not in memory.
+    fn stage(&mut self) {
+        if self.due.reading {
+            return;
+        }
+        let mut missing: Vec<Extent> = Vec::new();
+        let stuck = self
+            .due
+            .due
+            .front()
+            .is_some_and(|entry| self.in_memory(extent_of(entry)).is_none());
+        if stuck {
+            missing.extend(
+                self.due
+                    .due
+                    .iter()
+                    .map(extent_of)
+                    .filter(|&extent| self.in_memory(extent).is_none()),
+            );
+        }
+        let soon = self
+            .now
+            .wall
+            .checked_add_millis(STAGE_AHEAD_MS)
+            .unwrap_or(self.now.wall);
+        // Looked at in steps: what is scheduled in between is recent, and so in memory.
+        if soon.millis_since(self.due.staged_to) >= STAGE_STEP_MS || soon < self.due.staged_to {
+            let ahead = self.timer.due_within(soon, STAGE_MAX);
+            self.due.staged_to = match ahead.last() {
+                Some(last) if ahead.len() == STAGE_MAX => last.deliver_at,
+                _ => soon,
+            };
+            missing.extend(
+                ahead
+                    .iter()
+                    .map(extent_of)
+                    .filter(|&extent| self.in_memory(extent).is_none()),
+            );
+        }
+        let mut bytes = 0;
+        missing.truncate(STAGE_MAX);
+        missing.retain(|extent| {
+            bytes += extent.length as usize;
+            bytes <= STAGE_BYTES_MAX || bytes == extent.length as usize
+        });
+        if !missing.is_empty() {
+            self.due.reading = true;
+            self.read(missing.clone(), Then::Deliver(missing));
+        }
+    }
+
+    /// Bytes read ahead have come; or not, then it is tried again, with a growing pause, for ever.
+    pub(crate) fn staged(&mut self, extents: Vec<Extent>, bytes: Result<Vec<Bytes>, ReadError>) {
+        self.due.reading = false;
+        match bytes {
+            Ok(bytes) => {
+                self.due
+                    .staged
+                    .extend(extents.into_iter().map(|extent| extent.at).zip(bytes));
+                self.due.pause = None;
+            }
+            Err(_) => {
+                let pause = self
+                    .due
+                    .pause
+                    .map_or(Duration::from_millis(100), |(_, pause)| pause * 2);
+                let pause = pause.min(Duration::from_secs(5));
+                self.due.pause = Some((self.now.monotonic.after(pause), pause));
+                self.stats.read_errors += 1;
+            }
+        }
+    }
+
+    /// Whether deliveries wait: for a sync, so that sends do not wait behind them, or after a read that failed.
+    fn deliveries_pause(&self) -> bool {
+        let unsynced = self.log.appended().0 - self.log.durable().0;
+        unsynced > self.config.unsynced_bytes_max
+            || self
+                .due
+                .pause
+                .is_some_and(|(at, _)| at > self.now.monotonic)
+    }
+
+    /// How long until there is something to deliver or to read ahead.
+    pub(crate) fn next_delivery(&self, now: Now) -> Option<Duration> {
+        if let Some((at, _)) = self.due.pause {
+            return Some(at.since(now.monotonic));
+        }
+        if self.deliveries_pause() || (self.due.reading && !self.due.due.is_empty()) {
+            return None; // what it waits for comes back as work done
+        }
+        if !self.due.due.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let due = self.timer.next_due()?;
+        let until = now.until(due);
+        let stage_at = until.saturating_sub(Duration::from_millis(STAGE_AHEAD_MS as u64));
+        Some(if stage_at.is_zero() { until } else { stage_at })
+    }
+}

@@ -1,0 +1,541 @@
+//! Leases: which messages of a queue a group has taken and not yet finished, and until when nobody else gets
+//! them.
+//!
+//! A lease ends by monotonic time, so that a step of the wall clock ends none early. Its handle is valid as long
+//! as this table says so, whatever times stand in the handle's text. A lease that ends without an ack brings
+//! its message back through the group's retry topic; in a group that consumes in order, from the queue
+//! itself, before all that lies behind it.
+
+use crate::config::LEASES_ENDED_MAX;
+use crate::read::Then;
+use crate::{Broker, Pop};
+use bytes::Bytes;
+use journal::{Kind, ReadError};
+use model::{GroupName, Monotonic, Now, QueueId, QueueOffset, TopicId, TopicName};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use wire::record::{AckEntry, Acks, LeaseEntry};
+use wire::{message_id, record, stored};
+
+/// A queue as one group pops it. The topic is the queue's own: the retry topic's for a message from there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) group: GroupName,
+    pub(crate) topic: TopicId,
+    pub(crate) queue_id: QueueId,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lease {
+    pop_time: i64,
+    ends: Monotonic,
+}
+
+/// How far a group has popped a queue.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    next: QueueOffset,
+    leases: BTreeMap<QueueOffset, Lease>,
+    /// Leases that are over, whose messages are being put into the retry topic.
+    ending: BTreeSet<QueueOffset>,
+    /// Messages to hand out again from this queue (ordered), and how often each was.
+    again: BTreeSet<QueueOffset>,
+    attempts: BTreeMap<QueueOffset, u32>,
+    /// Handles that were replaced, by offset and pop time, until the end in their text.
+    replaced: BTreeMap<(QueueOffset, i64), i64>,
+    last_pop_time: i64,
+    ordered: bool,
+    attempt_id: Option<String>,
+}
+
+impl Progress {
+    pub(crate) fn lease_count(&self) -> usize {
+        self.leases.len() + self.ending.len()
+    }
+
+    pub(crate) fn next(&self) -> QueueOffset {
+        self.next
+    }
+
+    /// Whether this is the attempt that took what is leased now.
+    pub(crate) fn is_attempt(&self, id: Option<&str>) -> bool {
+        id.is_some() && self.attempt_id.as_deref() == id
+    }
+
+    pub(crate) fn leased(&self) -> Vec<QueueOffset> {
+        self.leases.keys().copied().collect()
+    }
+
+    pub(crate) fn again(&self) -> Vec<QueueOffset> {
+        self.again.iter().copied().collect()
+    }
+
+    /// All before this is finished.
+    pub(crate) fn finished(&self) -> QueueOffset {
+        let open = [
+            self.leases.keys().next(),
+            self.ending.first(),
+            self.again.first(),
+        ];
+        open.into_iter()
+            .flatten()
+            .copied()
+            .min()
+            .unwrap_or(self.next)
+            .min(self.next)
+    }
+
+    /// A pop time that no handle of this queue has had.
+    fn new_pop_time(&mut self, now: Now) -> i64 {
+        self.last_pop_time = now.wall.as_millis().max(self.last_pop_time + 1);
+        self.last_pop_time
+    }
+}
+
+/// What a handle is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// Its lease goes on.
+    Valid,
+    /// It was acked before; its time is not over.
+    Acked,
+    /// Its lease is over, or its handle was replaced.
+    Over,
+    /// There never was such a lease.
+    Unknown,
+}
+
+/// A lease that ended without an ack.
+#[derive(Clone, Debug)]
+pub(crate) struct Ended {
+    key: Key,
+    offset: QueueOffset,
+    pop_time: i64,
+}
+
+/// All leases, and what of them is not yet in the log.
+#[derive(Debug, Default)]
+pub(crate) struct Leases {
+    progress: BTreeMap<Key, Progress>,
+    ends: BTreeSet<(Monotonic, Key, QueueOffset)>,
+    parents: BTreeMap<TopicId, TopicId>,
+    turn: u64,
+    unlogged: Vec<LeaseEntry>,
+    unlogged_acks: Vec<AckEntry>,
+}
+
+impl Leases {
+    pub(crate) fn get(&self, key: &Key) -> Option<&Progress> {
+        self.progress.get(key)
+    }
+
+    pub(crate) fn next_turn(&mut self) -> u64 {
+        self.turn += 1;
+        self.turn
+    }
+
+    /// Says that `retry` is a retry topic of who pops `topic`: what arrives there wakes them.
+    pub(crate) fn set_parent(&mut self, retry: TopicId, topic: TopicId) {
+        self.parents.insert(retry, topic);
+    }
+
+    /// The topic whose pops are woken by what arrives in `topic`.
+    pub(crate) fn parent(&self, topic: TopicId) -> TopicId {
+        self.parents.get(&topic).copied().unwrap_or(topic)
+    }
+
+    /// Begins with a queue at `next`.
+    pub(crate) fn begin(&mut self, key: Key, next: QueueOffset) {
+        self.progress.insert(
+            key,
+            Progress {
+                next,
+                ..Progress::default()
+            },
+        );
+    }
+
+    /// Leases `offsets` of a queue, which was read from `start` to `next`; gives their pop time.
+    pub(crate) fn take(
+        &mut self,
+        key: &Key,
+        offsets: &[QueueOffset],
+        start: QueueOffset,
+        next: QueueOffset,
+        ask: &Pop,
+        now: Now,
+    ) -> i64 {
+        let progress = self
+            .progress
+            .get_mut(key)
+            .expect("begun before it is taken from");
+        progress.next = progress.next.max(next);
+        if offsets.is_empty() {
+            return progress.last_pop_time;
+        }
+        progress.ordered = ask.ordered;
+        progress.attempt_id.clone_from(&ask.attempt_id);
+        let pop_time = progress.new_pop_time(now);
+        let ends = now.monotonic.after(ask.invisible);
+        for &offset in offsets {
+            progress.again.remove(&offset);
+            if let Some(old) = progress.leases.insert(offset, Lease { pop_time, ends }) {
+                self.ends.remove(&(old.ends, key.clone(), offset));
+            }
+            self.ends.insert((ends, key.clone(), offset));
+        }
+        self.unlogged.push(LeaseEntry {
+            group: key.group.to_string(),
+            topic: key.topic,
+            queue_id: key.queue_id,
+            start_offset: start.0,
+            pop_time,
+            invisible_ms: ask.invisible.as_millis() as i64,
+            offsets: offsets.iter().map(|offset| offset.0).collect(),
+            next_offset: progress.next.0,
+            ordered: ask.ordered,
+            attempt_id: ask.attempt_id.clone(),
+            replaces: None,
+        });
+        pop_time
+    }
+
+    /// What a handle is worth at `now`.
+    pub(crate) fn held(
+        &self,
+        key: &Key,
+        offset: QueueOffset,
+        pop_time: i64,
+        text_end: i64,
+        now: Now,
+    ) -> Held {
+        let Some(progress) = self.progress.get(key) else {
+            return Held::Unknown;
+        };
+        if offset >= progress.next || offset.0 < 0 {
+            return Held::Unknown;
+        }
+        match progress.leases.get(&offset) {
+            Some(lease) if lease.pop_time == pop_time && lease.ends > now.monotonic => Held::Valid,
+            Some(_) => Held::Over,
+            None => {
+                let open = progress.ending.contains(&offset) || progress.again.contains(&offset);
+                let replaced = progress.replaced.contains_key(&(offset, pop_time));
+                if open || replaced || text_end <= now.wall.as_millis() {
+                    Held::Over
+                } else {
+                    Held::Acked
+                }
+            }
+        }
+    }
+
+    /// Ends a lease for good, where it is that of `pop_time`.
+    pub(crate) fn finish(&mut self, key: &Key, offset: QueueOffset, pop_time: i64) {
+        let Some(progress) = self.progress.get_mut(key) else {
+            return;
+        };
+        let Some(lease) = progress
+            .leases
+            .get(&offset)
+            .copied()
+            .filter(|lease| lease.pop_time == pop_time)
+        else {
+            return;
+        };
+        progress.leases.remove(&offset);
+        progress.attempts.remove(&offset);
+        self.ends.remove(&(lease.ends, key.clone(), offset));
+        self.log_ack(key, offset, pop_time);
+    }
+
+    /// Lets a valid lease end `invisible` from now; gives its new pop time.
+    pub(crate) fn change(
+        &mut self,
+        key: &Key,
+        offset: QueueOffset,
+        text_end: i64,
+        invisible: Duration,
+        now: Now,
+    ) -> i64 {
+        let progress = self.progress.get_mut(key).expect("a valid lease is held");
+        let pop_time = progress.new_pop_time(now);
+        let lease = progress
+            .leases
+            .get_mut(&offset)
+            .expect("a valid lease is held");
+        let old = *lease;
+        *lease = Lease {
+            pop_time,
+            ends: now.monotonic.after(invisible),
+        };
+        let ends = lease.ends;
+        progress
+            .replaced
+            .retain(|_, end| *end > now.wall.as_millis());
+        progress.replaced.insert((offset, old.pop_time), text_end);
+        self.ends.remove(&(old.ends, key.clone(), offset));
+        self.ends.insert((ends, key.clone(), offset));
+        self.unlogged.push(LeaseEntry {
+            group: key.group.to_string(),
+            topic: key.topic,
+            queue_id: key.queue_id,
+            start_offset: offset.0,
+            pop_time,
+            invisible_ms: invisible.as_millis() as i64,
+            offsets: vec![offset.0],
+            next_offset: progress.next.0,
+            ordered: progress.ordered,
+            attempt_id: progress.attempt_id.clone(),
+            replaces: Some(old.pop_time),
+        });
+        pop_time
+    }
+
+    /// How often an ordered message was handed out before.
+    pub(crate) fn attempts(&self, key: &Key, offset: QueueOffset) -> u32 {
+        self.progress
+            .get(key)
+            .and_then(|progress| progress.attempts.get(&offset))
+            .copied()
+            .unwrap_or(0)
+    }
+
+    pub(crate) fn next_end(&self) -> Option<Monotonic> {
+        self.ends.first().map(|(at, ..)| *at)
+    }
+
+    /// Takes a lease that is over by `now`.
+    fn take_ended(&mut self, now: Monotonic) -> Option<Ended> {
+        if self.ends.first()?.0 > now {
+            return None;
+        }
+        let (_, key, offset) = self.ends.pop_first().expect("just seen");
+        let progress = self.progress.get_mut(&key).expect("its lease is in it");
+        let lease = progress
+            .leases
+            .remove(&offset)
+            .expect("each end is of a lease");
+        progress.ending.insert(offset);
+        Some(Ended {
+            key,
+            offset,
+            pop_time: lease.pop_time,
+        })
+    }
+
+    /// An ended message is in the retry topic or among the dead letters: it is finished here.
+    fn ended(&mut self, ended: &Ended) {
+        let progress = self
+            .progress
+            .get_mut(&ended.key)
+            .expect("its lease was in it");
+        progress.ending.remove(&ended.offset);
+        progress.attempts.remove(&ended.offset);
+        self.log_ack(&ended.key, ended.offset, ended.pop_time);
+    }
+
+    /// An ended message of an ordered group is to be handed out again.
+    fn again(&mut self, ended: &Ended) {
+        let progress = self
+            .progress
+            .get_mut(&ended.key)
+            .expect("its lease was in it");
+        progress.ending.remove(&ended.offset);
+        progress.again.insert(ended.offset);
+        *progress.attempts.entry(ended.offset).or_default() += 1;
+    }
+
+    fn log_ack(&mut self, key: &Key, offset: QueueOffset, pop_time: i64) {
+        self.unlogged_acks.push(AckEntry {
+            group: key.group.to_string(),
+            topic: key.topic,
+            queue_id: key.queue_id,
+            pop_time,
+            offset: offset.0,
+        });
+    }
+
+    /// Takes a lease back from the log: what was left of its time goes on.
+    pub(crate) fn restore(&mut self, entry: LeaseEntry, now: Now) {
+        let Ok(group) = GroupName::new(&entry.group) else {
+            return;
+        };
+        let key = Key {
+            group,
+            topic: entry.topic,
+            queue_id: entry.queue_id,
+        };
+        let progress = self.progress.entry(key.clone()).or_default();
+        progress.next = progress.next.max(QueueOffset(entry.next_offset));
+        progress.last_pop_time = progress.last_pop_time.max(entry.pop_time);
+        progress.ordered = entry.ordered;
+        progress.attempt_id = entry.attempt_id;
+        let left = entry
+            .pop_time
+            .saturating_add(entry.invisible_ms)
+            .saturating_sub(now.wall.as_millis());
+        let left = left.clamp(0, entry.invisible_ms.max(0)) as u64;
+        let ends = now.monotonic.after(Duration::from_millis(left));
+        for offset in entry.offsets.into_iter().map(QueueOffset) {
+            let lease = Lease {
+                pop_time: entry.pop_time,
+                ends,
+            };
+            if let Some(old) = progress.leases.insert(offset, lease) {
+                self.ends.remove(&(old.ends, key.clone(), offset));
+            }
+            self.ends.insert((ends, key.clone(), offset));
+        }
+    }
+
+    /// Takes an ack back from the log.
+    pub(crate) fn restore_ack(&mut self, entry: &AckEntry) {
+        let Ok(group) = GroupName::new(&entry.group) else {
+            return;
+        };
+        self.finish(
+            &Key {
+                group,
+                topic: entry.topic,
+                queue_id: entry.queue_id,
+            },
+            QueueOffset(entry.offset),
+            entry.pop_time,
+        );
+        self.unlogged_acks.clear();
+    }
+}
+
+impl Broker {
+    /// Ends the leases whose time is over: their messages come again.
+    pub(crate) fn expire_leases(&mut self) {
+        let mut unordered = Vec::new();
+        for _ in 0..LEASES_ENDED_MAX {
+            let Some(ended) = self.leases.take_ended(self.now.monotonic) else {
+                break;
+            };
+            let ordered = self
+                .leases
+                .get(&ended.key)
+                .is_some_and(|progress| progress.ordered);
+            let attempts = self.leases.attempts(&ended.key, ended.offset) + 1;
+            if ordered && attempts < self.attempts_max(&ended.key.group) {
+                self.leases.again(&ended);
+                self.pop_touched.insert(self.leases.parent(ended.key.topic));
+            } else {
+                unordered.push(ended);
+            }
+        }
+        let known = |ended: &Ended| {
+            let queue = self.store.queue(ended.key.topic, ended.key.queue_id);
+            queue
+                .and_then(|queue| queue.get(ended.offset))
+                .map(|entry| entry.extent)
+        };
+        let (found, lost): (Vec<_>, Vec<_>) = unordered
+            .into_iter()
+            .partition(|ended| known(ended).is_some());
+        let extents = found.iter().filter_map(known).collect();
+        for ended in lost {
+            self.leases.ended(&ended);
+            self.commit_popped(&ended.key);
+        }
+        if !found.is_empty() {
+            self.read(extents, Then::Redeliver(found));
+        }
+    }
+
+    fn attempts_max(&self, group: &GroupName) -> u32 {
+        self.groups
+            .get(group)
+            .map_or(16, |settings| settings.retry_max)
+            .saturating_add(1)
+    }
+
+    /// Puts messages whose leases are over into the retry topic, or among the dead letters.
+    pub(crate) fn redeliver(&mut self, all: Vec<Ended>, bytes: Result<Vec<Bytes>, ReadError>) {
+        let Ok(bytes) = bytes else {
+            // They cannot be read just now: their leases go on for a moment, and then it is tried again.
+            for ended in all {
+                self.leases.prolong(&ended, self.now);
+            }
+            self.stats.read_errors += 1;
+            return;
+        };
+        for (ended, bytes) in all.into_iter().zip(bytes) {
+            self.redeliver_one(&ended, &bytes);
+            self.leases.ended(&ended);
+            self.commit_popped(&ended.key);
+        }
+    }
+
+    fn redeliver_one(&mut self, ended: &Ended, bytes: &Bytes) {
+        let group = &ended.key.group;
+        let Ok((mut message, placed)) = stored::decode(bytes) else {
+            return;
+        };
+        let Some(topic) = self
+            .topics
+            .by_id(ended.key.topic)
+            .map(|topic| topic.name.clone())
+        else {
+            return;
+        };
+        let attempts = message.reconsume_times.max(0) as u32
+            + 1
+            + self.leases.attempts(&ended.key, ended.offset);
+        message.reconsume_times = message.reconsume_times.saturating_add(1);
+        let id = message_id::encode(placed.store_host, placed.log_offset);
+        self.mark_retry(&mut message, topic.as_str(), &id);
+        if attempts >= self.attempts_max(group) {
+            return self.append_dead_letter(group, &mut message);
+        }
+        let retry = match topic.is_retry() {
+            true => topic,
+            false => TopicName::pop_retry(group, &topic),
+        };
+        let retry = self.topic_or_make(retry, 1);
+        if retry.id != ended.key.topic {
+            self.leases.set_parent(retry.id, ended.key.topic);
+        }
+        self.stats.redelivered += 1;
+        self.append_message(&retry, QueueId(0), &message, placed.log_offset);
+    }
+
+    /// Writes to the log what leases and acks have changed in this turn.
+    pub(crate) fn write_leases(&mut self) {
+        let mut payload = Vec::new();
+        if !self.leases.unlogged.is_empty() {
+            let entries = std::mem::take(&mut self.leases.unlogged);
+            record::Leases { entries }.encode(&mut payload);
+            self.append_record(Kind::Leases, &payload);
+        }
+        if !self.leases.unlogged_acks.is_empty() {
+            let entries = std::mem::take(&mut self.leases.unlogged_acks);
+            payload.clear();
+            Acks { entries }.encode(&mut payload);
+            self.append_record(Kind::Acks, &payload);
+        }
+    }
+}
+
+impl Leases {
+    /// Lets a lease that has just ended go on for a second.
+    fn prolong(&mut self, ended: &Ended, now: Now) {
+        let progress = self
+            .progress
+            .get_mut(&ended.key)
+            .expect("its lease was in it");
+        progress.ending.remove(&ended.offset);
+        let ends = now.monotonic.after(Duration::from_secs(1));
+        progress.leases.insert(
+            ended.offset,
+            Lease {
+                pop_time: ended.pop_time,
+                ends,
+            },
+        );
+        self.ends.insert((ends, ended.key.clone(), ended.offset));
+    }
+}

@@ -1,0 +1,135 @@
+//! Park: requests that wait for messages, woken when some arrive, answered empty when their time is over.
+
+use crate::{Broker, Pop, Pull, RequestId};
+use model::{Monotonic, TopicId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A request that waits.
+#[derive(Debug)]
+pub(crate) enum Waiting {
+    /// For messages in one queue.
+    Pull(Pull),
+    /// For messages of a topic, or of its retry topic.
+    Pop(Pop),
+}
+
+#[derive(Debug)]
+struct Place {
+    topic: TopicId,
+    deadline: Monotonic,
+    waiting: Waiting,
+}
+
+/// All requests that wait, by id: those of a topic are woken in the order in which they came.
+#[derive(Debug, Default)]
+pub(crate) struct Parked {
+    places: BTreeMap<RequestId, Place>,
+    by_topic: BTreeMap<TopicId, BTreeSet<RequestId>>,
+    deadlines: BTreeSet<(Monotonic, RequestId)>,
+}
+
+impl Parked {
+    pub(crate) fn park(
+        &mut self,
+        topic: TopicId,
+        id: RequestId,
+        deadline: Monotonic,
+        waiting: Waiting,
+    ) {
+        self.by_topic.entry(topic).or_default().insert(id);
+        self.deadlines.insert((deadline, id));
+        self.places.insert(
+            id,
+            Place {
+                topic,
+                deadline,
+                waiting,
+            },
+        );
+    }
+
+    /// Takes a request out, where it waits.
+    pub(crate) fn remove(&mut self, id: RequestId) -> Option<(TopicId, Monotonic, Waiting)> {
+        let Place {
+            topic,
+            deadline,
+            waiting,
+        } = self.places.remove(&id)?;
+        self.deadlines.remove(&(deadline, id));
+        if let Some(ids) = self.by_topic.get_mut(&topic) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.by_topic.remove(&topic);
+            }
+        }
+        Some((topic, deadline, waiting))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<Monotonic> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// A request whose time is over by `now`.
+    fn expired(&self, now: Monotonic) -> Option<RequestId> {
+        self.deadlines
+            .first()
+            .filter(|(at, _)| *at <= now)
+            .map(|(_, id)| *id)
+    }
+
+    /// The requests that wait for a topic and that `fits`, first come first.
+    fn waiting_for(&self, topic: TopicId, fits: impl Fn(&Waiting) -> bool) -> Vec<RequestId> {
+        let ids = self.by_topic.get(&topic).into_iter().flatten();
+        ids.filter(|id| fits(&self.places[id].waiting))
+            .copied()
+            .collect()
+    }
+}
+
+impl Broker {
+    /// Looks again for all who wait where something has arrived.
+    pub(crate) fn wake(&mut self) {
+        for (topic, queue_id) in std::mem::take(&mut self.touched) {
+            let ids = self.parked.waiting_for(topic, |waiting| match waiting {
+                Waiting::Pull(pull) => pull.queue_id == queue_id,
+                Waiting::Pop(_) => false,
+            });
+            self.look_again(ids);
+            self.pop_touched.insert(self.leases.parent(topic));
+        }
+        for topic in std::mem::take(&mut self.pop_touched) {
+            let ids = self
+                .parked
+                .waiting_for(topic, |waiting| matches!(waiting, Waiting::Pop(_)));
+            self.look_again(ids);
+        }
+    }
+
+    fn look_again(&mut self, ids: Vec<RequestId>) {
+        for id in ids {
+            let (topic, deadline, waiting) = self.parked.remove(id).expect("it waits");
+            let left = match waiting {
+                Waiting::Pull(ask) => self.pull_again(topic, id, ask).map(Waiting::Pull),
+                Waiting::Pop(ask) => self.pop_again(topic, id, ask, deadline).map(Waiting::Pop),
+            };
+            if let Some(waiting) = left {
+                self.parked.park(topic, id, deadline, waiting);
+            }
+        }
+    }
+
+    /// Answers those whose time is over.
+    pub(crate) fn expire_parked(&mut self) {
+        while let Some(id) = self.parked.expired(self.now.monotonic) {
+            let (topic, _, waiting) = self.parked.remove(id).expect("it waits");
+            match waiting {
+                Waiting::Pull(ask) => self.pull_ended(topic, id, &ask),
+                Waiting::Pop(ask) => self.pop_ended(id, &ask),
+            }
+        }
+    }
+}

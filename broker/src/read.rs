@@ -1,0 +1,114 @@
+//! Read: messages come from memory where they are recent, else from a worker, and then it goes on.
+
+use crate::pop::Taken;
+use crate::work::Wanted;
+use crate::{Broker, PullError, Pulled, QueryError, ReadId, ReadWork, Reply, RequestId, SendBack};
+use bytes::Bytes;
+use journal::{Extent, ReadError};
+use std::collections::{BTreeMap, VecDeque};
+
+/// What goes on once messages are read.
+#[derive(Debug)]
+pub(crate) enum Then {
+    /// A pull is answered.
+    Pull(RequestId, Pulled),
+    /// A pop is answered.
+    Pop(Box<Taken>),
+    /// Deliveries go on.
+    Deliver(Vec<Extent>),
+    /// A message is put into a retry or dead-letter topic.
+    SendBack(RequestId, SendBack),
+    /// Messages whose leases are over come again.
+    Redeliver(Vec<crate::lease::Ended>),
+    /// A search is answered.
+    Query(RequestId, crate::Query),
+    /// A look is answered.
+    View(RequestId, crate::View),
+}
+
+/// Reads asked for and not yet done.
+#[derive(Debug, Default)]
+pub(crate) struct Reads {
+    next: u64,
+    ready: VecDeque<ReadWork>,
+    out: BTreeMap<ReadId, Then>,
+}
+
+impl Reads {
+    pub(crate) fn poll(&mut self) -> Option<ReadWork> {
+        self.ready.pop_front()
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.out.is_empty()
+    }
+}
+
+impl Broker {
+    /// Reads all of `extents` and goes on with `then`: at once where all are in memory.
+    pub(crate) fn read(&mut self, extents: Vec<Extent>, then: Then) {
+        match extents
+            .iter()
+            .map(|&extent| self.in_memory(extent))
+            .collect::<Option<Vec<Bytes>>>()
+        {
+            Some(bytes) => self.go_on(then, Ok(bytes)),
+            None => self.read_from_disk(Wanted::Extents(extents), then),
+        }
+    }
+
+    /// Hands a read to a worker.
+    pub(crate) fn read_from_disk(&mut self, wanted: Wanted, then: Then) {
+        self.reads.next += 1;
+        let id = ReadId(self.reads.next);
+        self.reads.out.insert(id, then);
+        self.reads.ready.push_back(ReadWork {
+            id,
+            wanted,
+            reader: self.log.reader(),
+        });
+    }
+
+    /// The message, where it is in memory.
+    pub(crate) fn in_memory(&self, extent: Extent) -> Option<Bytes> {
+        self.due
+            .staged(extent)
+            .or_else(|| self.log.read_tail(extent))
+    }
+
+    pub(crate) fn read_done(&mut self, id: ReadId, bytes: Result<Vec<Bytes>, ReadError>) {
+        let then = self.reads.out.remove(&id).expect("a read comes back once");
+        self.go_on(then, bytes);
+    }
+
+    fn go_on(&mut self, then: Then, bytes: Result<Vec<Bytes>, ReadError>) {
+        match then {
+            Then::Pull(id, pulled) => {
+                let answer = match bytes {
+                    Ok(messages) => Ok(Pulled { messages, ..pulled }),
+                    Err(error) => Err(PullError::Unreadable {
+                        why: error.to_string(),
+                    }),
+                };
+                self.reply(id, Reply::Pull(answer));
+            }
+            Then::Pop(taken) => self.pop_read(*taken, bytes),
+            Then::Deliver(extents) => self.staged(extents, bytes),
+            Then::SendBack(id, ask) => {
+                self.send_back_read(id, &ask, bytes.ok().and_then(|all| all.into_iter().next()))
+            }
+            Then::Redeliver(ended) => self.redeliver(ended, bytes),
+            Then::Query(id, ask) => {
+                let answer = bytes.map_err(|error| QueryError::Unreadable {
+                    why: error.to_string(),
+                });
+                let answer = answer.and_then(|all| crate::query::fitting(&ask, all));
+                self.reply(id, Reply::Query(answer));
+            }
+            Then::View(id, ask) => {
+                let found = bytes.ok().and_then(|all| all.into_iter().next());
+                self.view_read(id, ask, found);
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Recover: all that is derived from the log is built anew from it, record by record.
+
+use crate::append::keys_of;
+use crate::{Broker, Config, Stats, schedule};
+use env::Disk;
+use journal::{Extent, Kind, OpenError, Record};
+use model::{GroupName, Now, Timestamp};
+use std::sync::Arc;
+use wire::stored::View;
+use wire::{property, record, tag};
+
+/// What a start found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovered {
+    /// What the log says of itself.
+    pub log: journal::Recovery,
+    /// Messages that wait for their moment.
+    pub pending: u64,
+    /// Of these, how many are due already.
+    pub overdue: u64,
+    /// Records that could not be understood, though their checksum is right.
+    pub unknown: u64,
+}
+
+pub(crate) fn open(
+    disk: Arc<dyn Disk>,
+    config: Config,
+    now: Now,
+) -> Result<(Broker, Recovered), OpenError> {
+    let mut replay = Replay::new(now);
+    let (log, recovery) = journal::Log::open(disk, config.log.clone(), &mut |record| {
+        replay.apply(&record)
+    })?;
+    let Replay {
+        store,
+        offsets,
+        keys,
+        timer,
+        topics,
+        groups,
+        leases,
+        views,
+        unknown,
+        ..
+    } = replay;
+    let pending = timer.len() as u64;
+    let overdue = timer.due_within(now.wall, usize::MAX).len() as u64;
+    let mut broker = Broker {
+        config,
+        now,
+        log,
+        store,
+        offsets,
+        offsets_at: None,
+        keys,
+        timer,
+        topics,
+        groups,
+        clients: crate::client::Clients::default(),
+        leases,
+        parked: crate::park::Parked::default(),
+        due: crate::deliver::DueQueue::default(),
+        views,
+        reads: crate::read::Reads::default(),
+        replies: crate::reply::Replies::default(),
+        touched: std::collections::BTreeSet::new(),
+        pop_touched: std::collections::BTreeSet::new(),
+        notices: std::collections::VecDeque::new(),
+        failing: None,
+        uniques: 0,
+        stats: Stats::default(),
+    };
+    broker.make_system_topics();
+    Ok((
+        broker,
+        Recovered {
+            log: recovery,
+            pending,
+            overdue,
+            unknown,
+        },
+    ))
+}
+
+/// What is being rebuilt.
+struct Replay {
+    now: Now,
+    store: store::Store,
+    offsets: store::Offsets,
+    keys: store::KeyIndex,
+    timer: timer::Timer,
+    topics: crate::topic::Topics,
+    groups: crate::group::Groups,
+    leases: crate::lease::Leases,
+    views: schedule::Views,
+    unknown: u64,
+}
+
+impl Replay {
+    fn new(now: Now) -> Self {
+        Self {
+            now,
+            store: store::Store::new(),
+            offsets: store::Offsets::new(),
+            keys: store::KeyIndex::new(),
+            timer: timer::Timer::new(now.wall),
+            topics: crate::topic::Topics::default(),
+            groups: crate::group::Groups::default(),
+            leases: crate::lease::Leases::default(),
+            views: schedule::Views::new(),
+            unknown: 0,
+        }
+    }
+
+    fn apply(&mut self, record: &Record<'_>) {
+        if self.understood(record).is_none() {
+            self.unknown += 1;
+        }
+    }
+
+    fn understood(&mut self, record: &Record<'_>) -> Option<()> {
+        let extent = Extent {
+            at: record.at,
+            length: record.payload.len() as u32,
+        };
+        match record.header.kind {
+            Kind::Message => self.message(extent, record.payload)?,
+            Kind::TimerPut => self.parked(extent, record)?,
+            Kind::Deliver => self.delivered(extent, record)?,
+            Kind::Leases => {
+                for entry in record::Leases::decode(record.payload).ok()?.entries {
+                    self.leases.restore(entry, self.now);
+                }
+            }
+            Kind::Acks => {
+                for entry in &record::Acks::decode(record.payload).ok()?.entries {
+                    self.leases.restore_ack(entry);
+                }
+            }
+            Kind::Offsets => {
+                for entry in record::Offsets::decode(record.payload).ok()?.entries {
+                    let group = GroupName::new(&entry.group).ok()?;
+                    self.offsets
+                        .restore(&group, entry.topic, entry.queue_id, entry.offset);
+                }
+            }
+            Kind::Meta => match record::Meta::decode(record.payload).ok()? {
+                record::Meta::Topic(topic) => self.topics.put(topic),
+                record::Meta::Group(group) => self.groups.put(group),
+                _ => return None,
+            },
+            Kind::Checkpoint | Kind::Pad => {}
+            Kind::TimerRecall | Kind::TimerReschedule | Kind::DeliverRef => return None,
+        }
+        Some(())
+    }
+
+    fn message(&mut self, extent: Extent, payload: &[u8]) -> Option<()> {
+        let view = View::parse(payload).ok()?;
+        let topic = self.topics.by_name(view.topic())?;
+        self.visible(topic, extent, &view);
+        Some(())
+    }
+
+    fn visible(&mut self, topic: model::TopicId, extent: Extent, view: &View<'_>) {
+        let tag_code = view.property(property::TAGS).map_or(0, tag::code);
+        let entry = store::Entry {
+            extent,
+            tag_code,
+            stored_at: view.stored_at(),
+        };
+        let offset = self
+            .store
+            .queue_mut_or_new(topic, view.queue_id())
+            .append(entry);
+        assert_eq!(
+            offset,
+            view.queue_offset(),
+            "queue offsets are dense; record {}",
+            extent.at
+        );
+        for key in keys_of(view) {
+            self.keys.insert(topic, &key, extent);
+        }
+    }
+
+    fn parked(&mut self, extent: Extent, record: &Record<'_>) -> Option<()> {
+        let view = View::parse(record.payload).ok()?;
+        let topic = self.topics.by_name(view.topic())?;
+        let level = record.header.flags;
+        self.views.accepted(level);
+        for key in keys_of(&view) {
+            self.keys.insert(topic, &key, extent);
+        }
+        self.timer.schedule(timer::Entry {
+            deliver_at: Timestamp::from_millis(i64::try_from(record.header.due_ms).ok()?),
+            log_offset: extent.at,
+            length: extent.length,
+            topic,
+            key_hash: view
+                .property(property::UNIQ_KEY)
+                .map_or(0, |key| store::key_hash(topic, key)),
+            level,
+        });
+        Some(())
+    }
+
+    fn delivered(&mut self, extent: Extent, record: &Record<'_>) -> Option<()> {
+        let view = View::parse(record.payload).ok()?;
+        let topic = self.topics.by_name(view.topic())?;
+        let deliver_at = Timestamp::from_millis(i64::try_from(record.header.due_ms).ok()?);
+        if let Some(entry) = self.timer.remove(deliver_at, record.header.reference) {
+            let parked = Extent {
+                at: entry.log_offset,
+                length: entry.length,
+            };
+            for key in keys_of(&view) {
+                self.keys.remove(topic, &key, parked);
+            }
+            self.views.left(entry.level);
+        }
+        self.visible(topic, extent, &view);
+        Some(())
+    }
+}

@@ -1,0 +1,266 @@
+//! The driver: the engine's thread, and those that do its work.
+//!
+//! One thread owns the [`Node`]. A turn takes what has come, lets the time pass, writes once, hands out work and
+//! gives the answers that are ready; then it sleeps until something comes or something falls due. Syncs,
+//! reads and preparations of files run on threads of their own and come back as input, so that nothing slow
+//! stands between a message's moment and its delivery.
+
+use broker::{Budget, ChangeInvisible, Done, Recovered, Reply, Request, RequestId, Work};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, unbounded};
+use env::{Clock, Disk, FileDisk, SystemClock};
+use journal::Job;
+use model::{GroupName, TopicName};
+use service::{Input, Local, Node, NodeReply, NodeRequest};
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use tokio::sync::{oneshot, watch};
+
+/// Requests that may wait for the engine; more are answered «busy».
+const INPUTS_MAX: usize = 16_384;
+/// Requests that one turn takes before it looks at the time again.
+const TURN_MAX: usize = 512;
+/// How long a stop waits for the disk to take what was accepted.
+const STOP_MAX: Duration = Duration::from_secs(10);
+
+/// Why the engine does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The log is damaged, of a newer format, or cannot be read.
+    #[error("opening the log")]
+    Log(#[from] journal::OpenError),
+    /// The system gives no thread.
+    #[error("starting a thread")]
+    Thread(#[from] io::Error),
+}
+
+/// The running engine.
+pub struct Engine {
+    service: Arc<Local>,
+    recovered: Recovered,
+    failed: watch::Receiver<Option<String>>,
+    stats: watch::Receiver<broker::Stats>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Engine {
+    /// Opens the log on `disk` and starts the threads.
+    pub fn start(disk: Arc<FileDisk>, config: broker::Config) -> Result<Self, StartError> {
+        let disk: Arc<dyn Disk> = disk;
+        let clock = SystemClock::new();
+        let (node, recovered) = Node::open(disk.clone(), config, clock.now())?;
+        let (local, inputs) = Local::new(INPUTS_MAX);
+        let (failed_tx, failed) = watch::channel(None);
+        let (stats_tx, stats) = watch::channel(node.broker().stats());
+        let mut threads = Vec::new();
+        let mut worker = |name: &str| -> io::Result<Sender<Work>> {
+            let (work, todo) = unbounded();
+            let (disk, done) = (disk.clone(), local.engine());
+            threads.push(spawn(name, move || run_work(&todo, &*disk, &done))?);
+            Ok(work)
+        };
+        let workers = Workers { sync: worker("sync")?, files: worker("files")?, reads: worker("reads")? };
+        let driver = Driver {
+            node,
+            clock,
+            inputs,
+            local: local.clone(),
+            workers,
+            disk: disk.clone(),
+            asked: HashMap::new(),
+            stopping: None,
+            stats: stats_tx,
+        };
+        threads.push(spawn("engine", move || driver.run(&failed_tx))?);
+        Ok(Self { service: Arc::new(local), recovered, failed, stats, threads })
+    }
+
+    /// Where the fronts ask.
+    pub fn service(&self) -> Arc<Local> {
+        self.service.clone()
+    }
+
+    /// What the log held at the start.
+    pub fn recovered(&self) -> &Recovered {
+        &self.recovered
+    }
+
+    /// Holds the reason once the engine has ended by itself: its process must end with it.
+    pub fn failed(&self) -> watch::Receiver<Option<String>> {
+        self.failed.clone()
+    }
+
+    /// What the broker has counted, as of its last turns.
+    pub fn stats(&self) -> broker::Stats {
+        *self.stats.borrow()
+    }
+
+    /// Finishes what was accepted, makes it durable and ends the threads. Blocks.
+    pub fn stop(self) {
+        let _ = self.service.engine().send(Input::Stop);
+        for thread in self.threads {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).spawn(body)
+}
+
+/// Does work as it comes, until nobody can hand out more.
+fn run_work(todo: &Receiver<Work>, disk: &dyn Disk, done: &Sender<Input>) {
+    for work in todo {
+        let result = match work {
+            Work::Log(job) => Done::Log(job.run(disk)),
+            Work::Read(read) => read.run(disk),
+            Work::Notify(..) => continue,
+        };
+        if done.send(Input::Done(result)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Where work goes. Each sender is the only one: dropping it ends its thread.
+struct Workers {
+    sync: Sender<Work>,
+    files: Sender<Work>,
+    reads: Sender<Work>,
+}
+
+/// A request whose answer somebody waits for.
+struct Asked {
+    answer: oneshot::Sender<NodeReply>,
+    /// Who pops what, to give back what nobody is there to take.
+    pops: Option<(GroupName, TopicName)>,
+}
+
+struct Driver {
+    node: Node,
+    clock: SystemClock,
+    inputs: Receiver<Input>,
+    local: Local,
+    workers: Workers,
+    disk: Arc<dyn Disk>,
+    asked: HashMap<RequestId, Asked>,
+    stopping: Option<Instant>,
+    stats: watch::Sender<broker::Stats>,
+}
+
+impl Driver {
+    fn run(mut self, failed: &watch::Sender<Option<String>>) {
+        // Wake-ups may then be a microsecond late rather than fifty.
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1_000));
+        while !self.is_finished() {
+            let first = self.wait();
+            if let Err(halted) = self.turn(first) {
+                let why = std::iter::successors(Some(&halted as &dyn std::error::Error), |error| error.source());
+                let why = why.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+                failed.send_replace(Some(why));
+                return;
+            }
+        }
+        self.finish();
+    }
+
+    /// Sleeps until something comes or something falls due.
+    fn wait(&self) -> Option<Input> {
+        let wait = self.node.next_wakeup(self.clock.now());
+        let wait = if self.stopping.is_some() { Some(wait.map_or(STOP_STEP, |wait| wait.min(STOP_STEP))) } else { wait };
+        match wait {
+            Some(Duration::ZERO) => self.inputs.try_recv().ok(),
+            Some(wait) => match self.inputs.recv_timeout(wait) {
+                Ok(input) => Some(input),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+            },
+            None => self.inputs.recv().ok(),
+        }
+    }
+
+    /// One turn: what has come, the time, one write, work out, answers out.
+    fn turn(&mut self, first: Option<Input>) -> Result<(), broker::Halted> {
+        let mut next = first;
+        for _ in 0..TURN_MAX {
+            let Some(input) = next.take() else { break };
+            self.take(input)?;
+            next = match self.inputs.try_recv() {
+                Ok(input) => Some(input),
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
+            };
+        }
+        if let Some(input) = next {
+            self.take(input)?;
+        }
+        self.node.tick(self.clock.now(), Budget::default());
+        self.node.write();
+        while let Some(work) = self.node.poll_work() {
+            self.hand_out(work);
+        }
+        while let Some((id, reply)) = self.node.poll_reply() {
+            self.answer(id, reply);
+        }
+        self.stats.send_replace(self.node.broker().stats());
+        Ok(())
+    }
+
+    fn take(&mut self, input: Input) -> Result<(), broker::Halted> {
+        match input {
+            // Dropping the answer's sender says that the server stops.
+            Input::Ask(_, _, Some(_)) if self.stopping.is_some() => {}
+            Input::Ask(id, request, answer) => {
+                if let Some(answer) = answer {
+                    let pops = match &request {
+                        NodeRequest::Broker(Request::Pop(pop)) => Some((pop.group.clone(), pop.topic.clone())),
+                        _ => None,
+                    };
+                    self.asked.insert(id, Asked { answer, pops });
+                }
+                self.node.handle(self.clock.now(), id, request);
+            }
+            Input::Done(done) => self.node.done(self.clock.now(), done)?,
+            Input::Stop => self.stopping = self.stopping.or_else(|| Some(Instant::now())),
+        }
+        Ok(())
+    }
+
+    fn hand_out(&self, work: Work) {
+        let worker = match &work {
+            Work::Log(Job::Sync(_)) => &self.workers.sync,
+            Work::Log(_) => &self.workers.files,
+            Work::Read(_) => &self.workers.reads,
+            Work::Notify(connection, notice) => return self.local.notify(*connection, notice.clone()),
+        };
+        worker.send(work).expect("workers live as long as their senders");
+    }
+
+    fn answer(&mut self, id: RequestId, reply: NodeReply) {
+        let Some(Asked { answer, pops }) = self.asked.remove(&id) else { return };
+        let Err(unheard) = answer.send(reply) else { return };
+        // Whoever popped is gone: what it was to get is for others, at once.
+        if let (Some((group, topic)), NodeReply::Broker(Reply::Pop(Ok(popped)))) = (pops, unheard) {
+            for message in popped.messages {
+                let (group, topic, handle) = (group.clone(), topic.clone(), message.handle);
+                let give_back = ChangeInvisible { group, topic, handle, invisible: Duration::ZERO };
+                self.node.handle(self.clock.now(), id, NodeRequest::Broker(give_back.into()));
+            }
+        }
+    }
+
+    /// Whether a stop was asked for, and all that was accepted is safe; or that took too long.
+    fn is_finished(&self) -> bool {
+        self.stopping.is_some_and(|since| self.node.broker().is_settled() || since.elapsed() > STOP_MAX)
+    }
+
+    fn finish(&mut self) {
+        if let Some(Work::Log(job)) = self.node.shutdown_work() {
+            let done = Done::Log(job.run(&*self.disk));
+            let _ = self.node.done(self.clock.now(), done);
+        }
+    }
+}
+
+/// How often a stopping engine looks whether it is finished, at least.
+const STOP_STEP: Duration = Duration::from_millis(20);

@@ -1,0 +1,187 @@
+//! The service of this process: requests go to the engine's thread through one bounded queue.
+
+use crate::node::{NodeReply, NodeRequest};
+use crate::{Connection, Service, Unavailable};
+use broker::{Cancel, Disconnect, Done, Notice, Reply, Request, RequestId};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use model::{ConnectionId, TopicName};
+use nameserver::{BrokerData, Route};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{mpsc, oneshot};
+
+/// Notices that may wait for one client; each says only «look again», so more say no more.
+const NOTICES_MAX: usize = 64;
+
+/// What reaches the engine's thread.
+#[derive(Debug)]
+pub enum Input {
+    /// A request, and where its answer goes; nowhere for one whose answer says nothing.
+    Ask(RequestId, NodeRequest, Option<oneshot::Sender<NodeReply>>),
+    /// Work that was handed out has come back.
+    Done(Done),
+    /// Finish what was accepted, and stop.
+    Stop,
+}
+
+type Clients = Mutex<BTreeMap<ConnectionId, mpsc::Sender<Notice>>>;
+
+/// Reaches the engine of this process. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Local {
+    engine: Sender<Input>,
+    ids: Arc<AtomicU64>,
+    clients: Arc<Clients>,
+}
+
+impl Local {
+    /// A service whose engine reads from the receiver; at most `capacity` requests wait there.
+    pub fn new(capacity: usize) -> (Self, Receiver<Input>) {
+        let (engine, inputs) = bounded(capacity);
+        (
+            Self {
+                engine,
+                ids: Arc::default(),
+                clients: Arc::default(),
+            },
+            inputs,
+        )
+    }
+
+    /// Where work that was done goes, and the word to stop. Blocks while the queue is full.
+    pub fn engine(&self) -> Sender<Input> {
+        self.engine.clone()
+    }
+
+    /// Tells the client of a connection something; nothing where it is gone or has enough to look at.
+    pub fn notify(&self, connection: ConnectionId, notice: Notice) {
+        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&connection) {
+            let _ = client.try_send(notice);
+        }
+    }
+
+    fn next_id(&self) -> RequestId {
+        RequestId(self.ids.fetch_add(1, Ordering::Relaxed))
+    }
+
+    async fn call(&self, request: NodeRequest) -> Result<NodeReply, Unavailable> {
+        let id = self.next_id();
+        let (answer, answered) = oneshot::channel();
+        self.engine
+            .try_send(Input::Ask(id, request, Some(answer)))
+            .map_err(|error| match error {
+                TrySendError::Full(_) => Unavailable::Busy,
+                TrySendError::Disconnected(_) => Unavailable::Stopping,
+            })?;
+        let mut unanswered = OnDrop::cancel(self.engine.clone(), id, self.next_id());
+        let reply = answered.await;
+        unanswered.disarm();
+        reply.map_err(|_| Unavailable::Stopping)
+    }
+}
+
+#[async_trait::async_trait]
+impl Service for Local {
+    async fn request(&self, request: Request) -> Result<Reply, Unavailable> {
+        match self.call(NodeRequest::Broker(request)).await? {
+            NodeReply::Broker(reply) => Ok(reply),
+            other => unreachable!("a broker's request is answered by the broker, not {other:?}"),
+        }
+    }
+
+    async fn route(&self, topic: TopicName) -> Result<Option<Route>, Unavailable> {
+        match self.call(NodeRequest::Route(topic)).await? {
+            NodeReply::Route(route) => Ok(route),
+            other => unreachable!("a route is answered by a route, not {other:?}"),
+        }
+    }
+
+    async fn brokers(&self) -> Result<Vec<BrokerData>, Unavailable> {
+        match self.call(NodeRequest::Brokers).await? {
+            NodeReply::Brokers(brokers) => Ok(brokers),
+            other => unreachable!("brokers are answered by brokers, not {other:?}"),
+        }
+    }
+
+    async fn topics(&self) -> Result<Vec<TopicName>, Unavailable> {
+        match self.call(NodeRequest::Topics).await? {
+            NodeReply::Topics(topics) => Ok(topics),
+            other => unreachable!("topics are answered by topics, not {other:?}"),
+        }
+    }
+
+    fn connect(&self) -> Connection {
+        let id = ConnectionId(self.ids.fetch_add(1, Ordering::Relaxed));
+        let (notify, notices) = mpsc::channel(NOTICES_MAX);
+        self.clients
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(id, notify);
+        let closed = OnDrop::disconnect(
+            self.engine.clone(),
+            id,
+            self.next_id(),
+            self.clients.clone(),
+        );
+        Connection {
+            id,
+            notices,
+            closed,
+        }
+    }
+}
+
+/// Tells the engine of something that is no longer, when dropped.
+#[derive(Debug)]
+pub(crate) struct OnDrop {
+    engine: Sender<Input>,
+    say: Option<(RequestId, Request)>,
+    clients: Option<(ConnectionId, Arc<Clients>)>,
+}
+
+impl OnDrop {
+    fn cancel(engine: Sender<Input>, request: RequestId, id: RequestId) -> Self {
+        Self {
+            engine,
+            say: Some((id, Cancel { request }.into())),
+            clients: None,
+        }
+    }
+
+    fn disconnect(
+        engine: Sender<Input>,
+        connection: ConnectionId,
+        id: RequestId,
+        clients: Arc<Clients>,
+    ) -> Self {
+        Self {
+            engine,
+            say: Some((id, Disconnect { connection }.into())),
+            clients: Some((connection, clients)),
+        }
+    }
+
+    fn disarm(&mut self) {
+        self.say = None;
+    }
+}
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        if let Some((connection, clients)) = &self.clients {
+            clients
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .remove(connection);
+        }
+        if let Some((id, request)) = self.say.take() {
+            // Where the queue is full this waits for the engine, for microseconds: a lost word would leave a
+            // client in its groups, or a request parked, until its time is over.
+            let _ = self
+                .engine
+                .send(Input::Ask(id, NodeRequest::Broker(request), None));
+        }
+    }
+}
