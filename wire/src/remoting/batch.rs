@@ -62,14 +62,23 @@ pub fn decode(mut body: Bytes, limit: usize) -> Result<Vec<Item>, BatchError> {
         }
         items.push(item(&mut body, items.len())?);
     }
-    if items.is_empty() { Err(BatchError::Empty) } else { Ok(items) }
+    if items.is_empty() {
+        Err(BatchError::Empty)
+    } else {
+        Ok(items)
+    }
 }
 
 fn item(from: &mut Bytes, index: usize) -> Result<Item, BatchError> {
-    let wrong = |field, value, left| BatchError::Length { index, field, value, left };
+    let wrong = |field, value, left| BatchError::Length {
+        index,
+        field,
+        value,
+        left,
+    };
     let size = from.first_chunk().map(|bytes| i32::from_be_bytes(*bytes));
     let size = size.ok_or(wrong("the size of its size field", 4, from.len()))?;
-    if (size as i64) < FIXED as i64 || size as usize > from.len() {
+    if size < FIXED as i32 || size as usize > from.len() {
         return Err(wrong("size", i64::from(size), from.len()));
     }
     let mut message = from.split_to(size as usize);
@@ -84,7 +93,11 @@ fn item(from: &mut Bytes, index: usize) -> Result<Item, BatchError> {
     if usize::try_from(length) != Ok(message.len()) {
         return Err(wrong("properties length", i64::from(length), message.len()));
     }
-    Ok(Item { flag, body, properties: message })
+    Ok(Item {
+        flag,
+        body,
+        properties: message,
+    })
 }
 
 /// Appends a message to a batch.

@@ -225,14 +225,22 @@ mod tests {
         for &code in ResponseCode::ALL {
             assert_eq!(ResponseCode::try_from(code.number()), Ok(code));
         }
-        assert_eq!(RequestCode::try_from(99_999).unwrap_err().to_string(), " request type 99999 not supported");
+        assert_eq!(
+            RequestCode::try_from(99_999).unwrap_err().to_string(),
+            " request type 99999 not supported"
+        );
         assert_eq!(ResponseCode::try_from(99_999), Err(UnknownResponse(99_999)));
     }
 
     #[test]
     fn a_code_cut_to_sixteen_bits_is_found_again() {
         for &code in RequestCode::ALL {
-            assert_eq!(RequestCode::widen(code.number() as i16), code.number(), "{}", code.name());
+            assert_eq!(
+                RequestCode::widen(code.number() as i16),
+                code.number(),
+                "{}",
+                code.name()
+            );
         }
     }
 }

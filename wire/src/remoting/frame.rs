@@ -93,6 +93,7 @@ impl Command {
     }
 
     /// An answer to this request, in its dialect, saying it is by Java: the name every client knows.
+    #[must_use]
     pub fn answer(&self, code: ResponseCode) -> Self {
         Self {
             code: code.number(),
@@ -143,13 +144,17 @@ impl Command {
             }
         };
         let header = into.len() - start - PRELUDE;
-        assert!(header < 1 << 24, "a header of {header} bytes does not fit its 24-bit length");
+        assert!(
+            header < 1 << 24,
+            "a header of {header} bytes does not fit its 24-bit length"
+        );
         for part in parts {
             into.extend_from_slice(part);
         }
         let length = (into.len() - start - 4) as u32;
         into[start..start + 4].copy_from_slice(&length.to_be_bytes());
-        into[start + 4..start + PRELUDE].copy_from_slice(&(dialect << 24 | header as u32).to_be_bytes());
+        into[start + 4..start + PRELUDE]
+            .copy_from_slice(&(dialect << 24 | header as u32).to_be_bytes());
     }
 }
 
@@ -218,14 +223,21 @@ pub enum DecodeError {
 /// What the prelude says is checked before the rest is there, so that nobody waits for a frame that is then
 /// refused. Nothing is reserved for a length that was only declared.
 pub fn decode(buffer: &mut BytesMut, limit: usize) -> Result<Option<Command>, DecodeError> {
-    let Some(length) = buffer.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)) else { return Ok(None) };
+    let Some(length) = buffer.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)) else {
+        return Ok(None);
+    };
     if length as usize > limit.saturating_sub(4) {
         return Err(DecodeError::TooLong { length, limit });
     }
     if length < 4 {
         return Err(DecodeError::TooShort { length });
     }
-    let Some(mark) = buffer[4..].first_chunk().map(|bytes| u32::from_be_bytes(*bytes)) else { return Ok(None) };
+    let Some(mark) = buffer[4..]
+        .first_chunk()
+        .map(|bytes| u32::from_be_bytes(*bytes))
+    else {
+        return Ok(None);
+    };
     let serialize = match (mark >> 24) as u8 {
         0 => Serialize::Json,
         1 => Serialize::RocketMq,

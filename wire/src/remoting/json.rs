@@ -44,17 +44,30 @@ pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, BodyError> {
 }
 
 /// Writes a body.
+///
+/// # Panics
+/// Where a map's keys are neither texts nor numbers, which no body's are.
 pub fn write<T: serde::Serialize>(value: &T) -> Bytes {
-    serde_json::to_vec(value).expect("bodies are made of texts, numbers, lists and maps by text or number").into()
+    serde_json::to_vec(value)
+        .expect("bodies are made of texts, numbers, lists and maps by text or number")
+        .into()
 }
 
 /// Reads a body of any shape.
 pub fn parse(body: &[u8]) -> Result<Value, BodyError> {
     let text = String::from_utf8_lossy(body);
-    let mut parser = Parser { text: &text, at: 0, depth: 0 };
+    let mut parser = Parser {
+        text: &text,
+        at: 0,
+        depth: 0,
+    };
     let value = parser.value()?.unwrap_or(Value::Null);
     parser.blanks();
-    if parser.at < text.len() { Err(parser.missing("the end")) } else { Ok(value) }
+    if parser.at < text.len() {
+        Err(parser.missing("the end"))
+    } else {
+        Ok(value)
+    }
 }
 
 struct Parser<'a> {
@@ -74,14 +87,20 @@ impl<'a> Parser<'a> {
             _ => {
                 let at = self.at;
                 let value = serde_json::from_str(self.word()).ok();
-                value.map(Some).ok_or(BodyError::Syntax { wanted: "a value", at })
+                value.map(Some).ok_or(BodyError::Syntax {
+                    wanted: "a value",
+                    at,
+                })
             }
         }
     }
 
     fn nested<T>(&mut self, read: fn(&mut Self) -> Result<T, BodyError>) -> Result<T, BodyError> {
         if self.depth == DEPTH_MAX {
-            return Err(BodyError::TooDeep { at: self.at, limit: DEPTH_MAX });
+            return Err(BodyError::TooDeep {
+                at: self.at,
+                limit: DEPTH_MAX,
+            });
         }
         self.depth += 1;
         self.at += 1;
@@ -109,7 +128,11 @@ impl<'a> Parser<'a> {
                 return Err(self.missing("a comma or the end of the object"));
             }
         }
-        Ok(if reference && map.is_empty() { None } else { Some(Value::Object(map)) })
+        Ok(if reference && map.is_empty() {
+            None
+        } else {
+            Some(Value::Object(map))
+        })
     }
 
     fn list(&mut self) -> Result<Value, BodyError> {
@@ -127,7 +150,10 @@ impl<'a> Parser<'a> {
         self.blanks();
         match self.peek() {
             Some(b'"') => self.string(),
-            Some(b'{') => Ok(self.nested(Self::object)?.unwrap_or(Value::Null).to_string()),
+            Some(b'{') => Ok(self
+                .nested(Self::object)?
+                .unwrap_or(Value::Null)
+                .to_string()),
             _ => match self.word() {
                 "" => Err(self.missing("a key")),
                 word => Ok(word.to_owned()),
@@ -138,17 +164,26 @@ impl<'a> Parser<'a> {
     fn string(&mut self) -> Result<String, BodyError> {
         let (start, bytes) = (self.at, self.text.as_bytes());
         let mut end = start + 1;
-        while *bytes.get(end).ok_or(BodyError::Syntax { wanted: "a closing quote", at: start })? != b'"' {
+        while *bytes.get(end).ok_or(BodyError::Syntax {
+            wanted: "a closing quote",
+            at: start,
+        })? != b'"'
+        {
             end += if bytes[end] == b'\\' { 2 } else { 1 };
         }
         self.at = end + 1;
-        serde_json::from_str(&self.text[start..=end]).map_err(|_| BodyError::Syntax { wanted: "a string", at: start })
+        serde_json::from_str(&self.text[start..=end]).map_err(|_| BodyError::Syntax {
+            wanted: "a string",
+            at: start,
+        })
     }
 
     /// All up to the next sign of the grammar.
     fn word(&mut self) -> &'a str {
         let rest = &self.text[self.at..];
-        let end = rest.find(|c: char| c.is_ascii_whitespace() || "{}[],:\"".contains(c)).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| c.is_ascii_whitespace() || "{}[],:\"".contains(c))
+            .unwrap_or(rest.len());
         self.at += end;
         &rest[..end]
     }
@@ -171,7 +206,10 @@ impl<'a> Parser<'a> {
     }
 
     fn missing(&self, wanted: &'static str) -> BodyError {
-        BodyError::Syntax { wanted, at: self.at }
+        BodyError::Syntax {
+            wanted,
+            at: self.at,
+        }
     }
 }
 

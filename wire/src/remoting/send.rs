@@ -63,7 +63,9 @@ const V1: [&str; 14] = [
     "batch",
     "bname",
 ];
-const V2: [&str; 14] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"];
+const V2: [&str; 14] = [
+    "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n",
+];
 
 impl Spelling {
     const fn names(self) -> &'static [&'static str; 14] {
@@ -77,42 +79,42 @@ impl Spelling {
 impl Header {
     /// Reads it from a command's fields.
     pub fn read(fields: &Fields, spelling: Spelling) -> Result<Self, FieldError> {
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = *spelling.names();
+        let names = spelling.names();
         Ok(Self {
-            producer_group: Field::read(fields, a)?,
-            topic: Field::read(fields, b)?,
-            default_topic: Field::read(fields, c)?,
-            default_topic_queues: Field::read(fields, d)?,
-            queue_id: Field::read(fields, e)?,
-            sys_flag: Field::read(fields, f)?,
-            born_at: Field::read(fields, g)?,
-            flag: Field::read(fields, h)?,
-            properties: Field::read(fields, i)?,
-            reconsume_times: Field::read(fields, j)?,
-            unit_mode: Field::read(fields, k)?,
-            max_reconsume_times: Field::read(fields, l)?,
-            batch: Field::read(fields, m)?,
-            broker: Field::read(fields, n)?,
+            producer_group: Field::read(fields, names[0])?,
+            topic: Field::read(fields, names[1])?,
+            default_topic: Field::read(fields, names[2])?,
+            default_topic_queues: Field::read(fields, names[3])?,
+            queue_id: Field::read(fields, names[4])?,
+            sys_flag: Field::read(fields, names[5])?,
+            born_at: Field::read(fields, names[6])?,
+            flag: Field::read(fields, names[7])?,
+            properties: Field::read(fields, names[8])?,
+            reconsume_times: Field::read(fields, names[9])?,
+            unit_mode: Field::read(fields, names[10])?,
+            max_reconsume_times: Field::read(fields, names[11])?,
+            batch: Field::read(fields, names[12])?,
+            broker: Field::read(fields, names[13])?,
         })
     }
 
     /// Sets a command's fields.
     pub fn write(&self, fields: &mut Fields, spelling: Spelling) {
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = *spelling.names();
-        self.producer_group.write(fields, a);
-        self.topic.write(fields, b);
-        self.default_topic.write(fields, c);
-        self.default_topic_queues.write(fields, d);
-        self.queue_id.write(fields, e);
-        self.sys_flag.write(fields, f);
-        self.born_at.write(fields, g);
-        self.flag.write(fields, h);
-        self.properties.write(fields, i);
-        self.reconsume_times.write(fields, j);
-        self.unit_mode.write(fields, k);
-        self.max_reconsume_times.write(fields, l);
-        self.batch.write(fields, m);
-        self.broker.write(fields, n);
+        let names = spelling.names();
+        self.producer_group.write(fields, names[0]);
+        self.topic.write(fields, names[1]);
+        self.default_topic.write(fields, names[2]);
+        self.default_topic_queues.write(fields, names[3]);
+        self.queue_id.write(fields, names[4]);
+        self.sys_flag.write(fields, names[5]);
+        self.born_at.write(fields, names[6]);
+        self.flag.write(fields, names[7]);
+        self.properties.write(fields, names[8]);
+        self.reconsume_times.write(fields, names[9]);
+        self.unit_mode.write(fields, names[10]);
+        self.max_reconsume_times.write(fields, names[11]);
+        self.batch.write(fields, names[12]);
+        self.broker.write(fields, names[13]);
     }
 }
 

@@ -30,21 +30,17 @@ struct Header<'a> {
 }
 
 pub(super) fn decode(header: &[u8], body: Bytes) -> Result<Command, DecodeError> {
-    let lossy;
-    let header = match std::str::from_utf8(header) {
-        Ok(text) => serde_json::from_str::<Header<'_>>(text),
-        Err(_) => {
-            lossy = String::from_utf8_lossy(header);
-            serde_json::from_str(&lossy)
-        }
-    }
-    .map_err(DecodeError::Json)?;
+    // Borrowed, and so without a copy, wherever the bytes are UTF-8.
+    let text = String::from_utf8_lossy(header);
+    let header: Header<'_> = serde_json::from_str(&text).map_err(DecodeError::Json)?;
     Ok(Command {
         code: header.code,
-        language: header.language.map_or(Language::Other, |word| match word.0.parse() {
-            Ok(number) => Language::from_number(number),
-            Err(_) => Language::from_name(&word.0),
-        }),
+        language: header
+            .language
+            .map_or(Language::Other, |word| match word.0.parse() {
+                Ok(number) => Language::from_number(number),
+                Err(_) => Language::from_name(&word.0),
+            }),
         version: header.version,
         opaque: header.opaque,
         flag: header.flag,
@@ -109,11 +105,15 @@ impl<'de> Deserialize<'de> for Ext {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Ext, A::Error> {
                 let mut fields = Fields::new();
-                while let Some(name) = map.next_key::<Word>()? {
-                    let Some(value) = map.next_value::<Option<Word>>()? else { continue };
+                while let Some(name) = map.next_key::<Word<'_>>()? {
+                    let Some(value) = map.next_value::<Option<Word<'_>>>()? else {
+                        continue;
+                    };
                     fields.set(&name.0, value.0);
                     if fields.len() > MAX_FIELDS {
-                        return Err(A::Error::custom(DecodeError::TooManyFields { limit: MAX_FIELDS }));
+                        return Err(A::Error::custom(DecodeError::TooManyFields {
+                            limit: MAX_FIELDS,
+                        }));
                     }
                 }
                 Ok(Ext(fields))

@@ -1,0 +1,141 @@
+//! One connection, from its first byte to its last.
+
+use crate::caller::Caller;
+use crate::dispatch;
+use crate::notify;
+use crate::settings::Settings;
+use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt as _;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use service::Service;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+use wire::remoting::{Command, frame};
+
+/// Room made for what is read next.
+const READ_BYTES: usize = 16 << 10;
+
+/// An emptied outbox above this is given back.
+const OUTBOX_KEPT_BYTES: usize = 256 << 10;
+
+/// Serves one stream until either side ends it. `peer` is the client's address.
+///
+/// Returns once the client has gone, has sent what is no frame, or has been silent for too long; and after
+/// `shutdown`, once the requests that came before are answered or [`Settings::drain_max`] has passed. What
+/// the client had registered, and what it waited for, is then taken back.
+pub async fn serve_connection<S>(
+    stream: S,
+    peer: SocketAddr,
+    service: Arc<dyn Service>,
+    settings: Arc<Settings>,
+    shutdown: CancellationToken,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    // A client by IPv4 shows as one by IPv6 where the listener hears both.
+    let address = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+    let mut connection = service.connect();
+    let caller =
+        Arc::new(Caller { service, settings: Arc::clone(&settings), connection: connection.id, address });
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    let mut inbox = BytesMut::new();
+    let mut outbox = Outbox::default();
+    let mut requests = FuturesUnordered::new();
+    let mut notice_count = 0;
+    let mut stop_at = None;
+    let mut idle_at = Instant::now() + settings.idle_max;
+    tracing::debug!(%address, "connection opened");
+
+    let why = loop {
+        while stop_at.is_none() && requests.len() < settings.in_flight_max {
+            match frame::decode(&mut inbox, settings.frame_bytes_max) {
+                Ok(Some(command)) if command.is_answer() => {
+                    tracing::debug!(%address, opaque = command.opaque, "answer to nothing asked");
+                }
+                Ok(Some(command)) => requests.push(dispatch::answer(Arc::clone(&caller), command)),
+                Ok(None) => break,
+                Err(error) => {
+                    let error = &error as &(dyn std::error::Error + 'static);
+                    tracing::warn!(%address, error, "closing a connection whose bytes are no frame");
+                    return;
+                }
+            }
+        }
+        if stop_at.is_some() && requests.is_empty() && !outbox.is_waiting() {
+            break "drained";
+        }
+        let room = outbox.bytes.len() < settings.outbox_bytes_max;
+        if inbox.capacity() - inbox.len() < READ_BYTES / 4 {
+            inbox.reserve(READ_BYTES);
+        }
+        tokio::select! {
+            read = reader.read_buf(&mut inbox),
+                if stop_at.is_none() && room && requests.len() < settings.in_flight_max => match read {
+                    Ok(0) | Err(_) => break "closed by the client",
+                    Ok(_) => idle_at = Instant::now() + settings.idle_max,
+                },
+            Some(answer) = requests.next(), if room => {
+                outbox.put(answer);
+                // Those that are ready by now leave in the same write.
+                while outbox.bytes.len() < settings.outbox_bytes_max {
+                    let Some(Some(answer)) = requests.next().now_or_never() else { break };
+                    outbox.put(answer);
+                }
+            }
+            written = outbox.push(&mut writer), if outbox.is_waiting() => match written {
+                Ok(()) => idle_at = Instant::now() + settings.idle_max,
+                Err(_) => break "closed by the client",
+            },
+            Some(notice) = connection.notices.recv() => {
+                notice_count += 1;
+                outbox.put(Some((notify::request(notice, notice_count), Vec::new())));
+            }
+            () = sleep_until(stop_at.unwrap_or(idle_at).min(idle_at)) => {
+                break if stop_at.is_some() { "drained in part" } else { "idle" };
+            }
+            () = shutdown.cancelled(), if stop_at.is_none() => stop_at = Some(Instant::now() + settings.drain_max),
+        }
+    };
+    tracing::debug!(%address, why, "connection closed");
+}
+
+/// What waits to be written.
+#[derive(Default)]
+struct Outbox {
+    bytes: BytesMut,
+    /// Whether something was written that the stream may still hold back (TLS does).
+    unflushed: bool,
+}
+
+impl Outbox {
+    fn put(&mut self, answer: Option<(Command, Vec<Bytes>)>) {
+        if let Some((command, body)) = answer {
+            command.encode_with(&body, &mut self.bytes);
+        }
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.unflushed || !self.bytes.is_empty()
+    }
+
+    /// Writes some of it, or flushes where all is written. May be dropped at any point.
+    async fn push<W: AsyncWrite + Unpin>(&mut self, into: &mut W) -> io::Result<()> {
+        if self.bytes.is_empty() {
+            into.flush().await?;
+            self.unflushed = false;
+            return Ok(());
+        }
+        if into.write_buf(&mut self.bytes).await? == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        self.unflushed = true;
+        if self.bytes.is_empty() && self.bytes.capacity() > OUTBOX_KEPT_BYTES {
+            self.bytes = BytesMut::new();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! Which verb a request is for.
+
+use crate::answer::{Answer, Answered, Refused};
+use crate::caller::Caller;
+use crate::{
+    client_config, cluster, consumers, group, heartbeat, offset, pull, query, route, send, send_back, topic,
+    unregister,
+};
+use bytes::Bytes;
+use std::sync::Arc;
+use tracing::Instrument as _;
+use wire::remoting::{Command, RequestCode, ResponseCode};
+
+/// Answers a request; `None` where no answer is wanted, not even an error.
+pub(crate) async fn answer(caller: Arc<Caller>, request: Command) -> Option<(Command, Vec<Bytes>)> {
+    let is_one_way = request.is_one_way();
+    let blank = request.answer(ResponseCode::Success);
+    let code = RequestCode::try_from(request.code);
+    let verb = code.map_or("unknown", RequestCode::name);
+    let span = tracing::debug_span!("request", verb, opaque = request.opaque);
+    let answered = async {
+        let answered = match code {
+            Ok(code) => by_code(&caller, code, request).await,
+            Err(unknown) => Err(Refused::new(ResponseCode::RequestCodeNotSupported, unknown)),
+        };
+        let answer = answered.unwrap_or_else(Answer::from);
+        tracing::debug!(code = answer.code.name(), remark = answer.remark, "answered");
+        answer
+    };
+    let answer = answered.instrument(span).await;
+    (!is_one_way).then(|| answer.into_command(blank))
+}
+
+async fn by_code(caller: &Caller, code: RequestCode, request: Command) -> Answered {
+    if is_administration(code) && !caller.settings.may_administer(caller.address.ip()) {
+        let why = format!("{} is allowed from this machine and from listed networks only", code.name());
+        return Err(Refused::new(ResponseCode::NoPermission, why));
+    }
+    match code {
+        RequestCode::SendMessage => Ok(send::send_v1(caller, request).await),
+        RequestCode::SendMessageV2 | RequestCode::SendBatchMessage => {
+            Ok(send::send_v2(caller, request).await)
+        }
+        RequestCode::ConsumerSendMsgBack => send_back::send_back(caller, &request).await,
+        RequestCode::PullMessage | RequestCode::LitePullMessage => pull::pull(caller, &request).await,
+        RequestCode::QueryMessage => query::query(caller, &request).await,
+        RequestCode::ViewMessageById => query::view(caller, &request).await,
+        RequestCode::QueryConsumerOffset => offset::query(caller, &request).await,
+        RequestCode::UpdateConsumerOffset => offset::commit(caller, &request).await,
+        RequestCode::SearchOffsetByTimestamp => offset::search(caller, &request).await,
+        RequestCode::GetMaxOffset => offset::max(caller, &request).await,
+        RequestCode::GetMinOffset => offset::min(caller, &request).await,
+        RequestCode::HeartBeat => heartbeat::heartbeat(caller, &request).await,
+        RequestCode::UnregisterClient => unregister::unregister(caller, &request).await,
+        RequestCode::GetConsumerListByGroup => consumers::consumers(caller, &request).await,
+        RequestCode::CheckClientConfig => client_config::check(&request),
+        RequestCode::UpdateAndCreateTopic => topic::create(caller, &request).await,
+        RequestCode::GetTopicConfig => topic::get(caller, &request).await,
+        RequestCode::GetAllTopicListFromNameserver => topic::list(caller).await,
+        RequestCode::UpdateAndCreateSubscriptiongroup => group::create(caller, &request).await,
+        RequestCode::GetSubscriptiongroupConfig => group::get(caller, &request).await,
+        RequestCode::GetRouteinfoByTopic => route::route(caller, &request).await,
+        RequestCode::GetBrokerClusterInfo => cluster::cluster(caller).await,
+        other => {
+            let unknown = wire::remoting::code::UnknownRequest(other.number());
+            Err(Refused::new(ResponseCode::RequestCodeNotSupported, unknown))
+        }
+    }
+}
+
+/// Whether this changes more than the caller's own messages.
+fn is_administration(code: RequestCode) -> bool {
+    matches!(code, RequestCode::UpdateAndCreateTopic | RequestCode::UpdateAndCreateSubscriptiongroup)
+}

@@ -1,0 +1,64 @@
+//! Groups: `UPDATE_AND_CREATE_SUBSCRIPTIONGROUP` (200), `GET_SUBSCRIPTIONGROUP_CONFIG` (352).
+
+use crate::answer::{Answer, Answered, Refused};
+use crate::caller::Caller;
+use broker::{CreateGroup, CreateGroupError, GetGroup};
+use model::{Group, GroupName};
+use wire::remoting::group::{Get, SubscriptionGroupConfig};
+use wire::remoting::{Command, ResponseCode, json};
+
+pub(crate) async fn create(caller: &Caller, request: &Command) -> Answered {
+    let config: SubscriptionGroupConfig = json::read(&request.body)?;
+    match caller.ask(CreateGroup { group: group(&config)? }).await? {
+        Ok(_) => Ok(Answer::success()),
+        Err(error @ CreateGroupError::Unavailable { .. }) => {
+            Err(Refused::new(ResponseCode::ServiceNotAvailable, error))
+        }
+    }
+}
+
+pub(crate) async fn get(caller: &Caller, request: &Command) -> Answered {
+    let header = Get::read(&request.ext)?;
+    let group = match GroupName::new(&header.group) {
+        Ok(name) => caller.ask(GetGroup { name }).await?,
+        Err(_) => None,
+    };
+    match group {
+        Some(group) => Ok(Answer::with_body(json::write(&config(&group)))),
+        None => {
+            let why = format!("group {} does not exist", header.group);
+            Err(Refused::new(ResponseCode::SubscriptionGroupNotExist, why))
+        }
+    }
+}
+
+fn group(config: &SubscriptionGroupConfig) -> Result<Group, Refused> {
+    let number = |field: &str, value: i32| {
+        u32::try_from(value).map_err(|_| {
+            Refused::new(ResponseCode::InvalidParameter, format!("{field} is {value}, the least is 0"))
+        })
+    };
+    let name = GroupName::new(&config.group_name).map_err(Refused::name(ResponseCode::InvalidParameter))?;
+    Ok(Group {
+        consume_enabled: config.consume_enable,
+        broadcast_enabled: config.consume_broadcast_enable,
+        ordered: config.consume_message_orderly,
+        retry_queues: number("retryQueueNums", config.retry_queue_nums)?,
+        retry_max: number("retryMaxTimes", config.retry_max_times)?,
+        notify_changes: config.notify_consumer_ids_changed_enable,
+        ..Group::new(name)
+    })
+}
+
+fn config(group: &Group) -> SubscriptionGroupConfig {
+    SubscriptionGroupConfig {
+        consume_broadcast_enable: group.broadcast_enabled,
+        consume_enable: group.consume_enabled,
+        consume_message_orderly: group.ordered,
+        group_name: group.name.to_string(),
+        notify_consumer_ids_changed_enable: group.notify_changes,
+        retry_max_times: group.retry_max as i32,
+        retry_queue_nums: group.retry_queues as i32,
+        ..SubscriptionGroupConfig::default()
+    }
+}

@@ -1,0 +1,79 @@
+//! Heartbeat: `HEART_BEAT` (34).
+
+use crate::answer::{Answer, Answered, Refused};
+use crate::caller::Caller;
+use broker::{Consumer, Filter, Register, RegisterError, Subscription};
+use model::{ClientId, ConsumeFrom, ConsumeKind, GroupName, MessageModel, TopicName};
+use wire::remoting::heartbeat::{self, ConsumerData, HeartbeatData, SubscriptionData};
+use wire::remoting::{Command, ResponseCode, json};
+
+pub(crate) async fn heartbeat(caller: &Caller, request: &Command) -> Answered {
+    let body: HeartbeatData = json::read(&request.body)?;
+    let register = Register {
+        connection: caller.connection,
+        client: ClientId(body.client_id.into()),
+        language: request.language.name().to_owned(),
+        version: request.version,
+        address: caller.address,
+        producers: body.producer_data_set.into_iter().map(|producer| producer.group_name).collect(),
+        consumers: body.consumer_data_set.into_iter().filter_map(consumer).collect(),
+    };
+    match caller.ask(register).await? {
+        Ok(()) => {}
+        Err(error @ RegisterError::Unavailable { .. }) => {
+            return Err(Refused::new(ResponseCode::ServiceNotAvailable, error));
+        }
+    }
+    // Clients then send their subscriptions every time, and we never have to ask for what a restart forgot.
+    let answer = heartbeat::Answer { supports_v2: false, subscriptions_changed: true };
+    Ok(Answer::with_fields(|ext| answer.write(ext)))
+}
+
+/// A member of a group; none where the group's name could be no group's, which the peer passes over as well.
+fn consumer(data: ConsumerData) -> Option<Consumer> {
+    let group = GroupName::new(&data.group_name)
+        .inspect_err(|error| tracing::debug!(%error, "group in a heartbeat passed over"))
+        .ok()?;
+    Some(Consumer {
+        group,
+        kind: match data.consume_type.as_str() {
+            "CONSUME_ACTIVELY" => ConsumeKind::Pull,
+            "CONSUME_POP" => ConsumeKind::Pop,
+            _ => ConsumeKind::Push,
+        },
+        model: match data.message_model.as_str() {
+            "BROADCASTING" => MessageModel::Broadcasting,
+            _ => MessageModel::Clustering,
+        },
+        // The older words all mean the end of the queue by now. Peer: `RebalancePushImpl#computePullFromWhere`.
+        from: match data.consume_from_where.as_str() {
+            "CONSUME_FROM_FIRST_OFFSET" => ConsumeFrom::First,
+            "CONSUME_FROM_TIMESTAMP" => ConsumeFrom::Timestamp,
+            _ => ConsumeFrom::Last,
+        },
+        subscriptions: data.subscription_data_set.into_iter().filter_map(subscription).collect(),
+    })
+}
+
+/// A subscription; none where it filters by other than tags: the consumer then hears that it has not
+/// subscribed, rather than get messages it did not want.
+fn subscription(data: SubscriptionData) -> Option<Subscription> {
+    if !is_tag_expression(&data.expression_type) {
+        tracing::debug!(kind = data.expression_type, "subscription of a kind not served passed over");
+        return None;
+    }
+    let topic = TopicName::new(&data.topic)
+        .inspect_err(|error| tracing::debug!(%error, "subscription in a heartbeat passed over"))
+        .ok()?;
+    Some(Subscription {
+        topic,
+        filter: Filter::tags(&data.sub_string),
+        expression: data.sub_string,
+        version: data.sub_version,
+    })
+}
+
+/// Whether an expression of this type is one of tags. Peer: `ExpressionType#isTagType`.
+pub(crate) fn is_tag_expression(kind: &str) -> bool {
+    matches!(kind, "" | "TAG")
+}

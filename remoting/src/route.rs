@@ -1,0 +1,51 @@
+//! Route: `GET_ROUTEINFO_BY_TOPIC` (105).
+
+use crate::answer::{Answer, Answered, Refused};
+use crate::caller::Caller;
+use model::TopicName;
+use nameserver::Route;
+use wire::remoting::route::{BrokerData, Header, QueueData, TopicRouteData};
+use wire::remoting::{Command, ResponseCode, json};
+
+pub(crate) async fn route(caller: &Caller, request: &Command) -> Answered {
+    let header = Header::read(&request.ext)?;
+    let route = match TopicName::new(&header.topic) {
+        Ok(topic) => caller.service.route(topic).await?,
+        Err(_) => None,
+    };
+    match route {
+        Some(route) => Ok(Answer::with_body(json::write(&data(&route)))),
+        None => {
+            let why = format!("No topic route info in name server for the topic: {}", header.topic);
+            Err(Refused::new(ResponseCode::TopicNotExist, why))
+        }
+    }
+}
+
+fn data(route: &Route) -> TopicRouteData {
+    TopicRouteData {
+        broker_datas: route.brokers.iter().map(broker).collect(),
+        queue_datas: route
+            .queues
+            .iter()
+            .map(|queues| QueueData {
+                broker_name: queues.broker.clone(),
+                perm: queues.permission.0,
+                read_queue_nums: queues.read_queues,
+                topic_sys_flag: queues.sys_flag,
+                write_queue_nums: queues.write_queues,
+            })
+            .collect(),
+        ..TopicRouteData::default()
+    }
+}
+
+/// A broker as it is told of.
+pub(crate) fn broker(broker: &nameserver::BrokerData) -> BrokerData {
+    BrokerData {
+        broker_addrs: broker.addresses.clone(),
+        broker_name: broker.name.clone(),
+        cluster: broker.cluster.clone(),
+        enable_acting_master: false,
+    }
+}
