@@ -1,0 +1,247 @@
+//! Telemetry: a client says what it is, and is told what it is to do.
+//!
+//! Each frame of settings is answered with the whole of the settings, the client's own and ours. No client
+//! starts without the answer, and each reads another part of it. Peer: `ClientActivity`,
+//! `GrpcClientSettingsManager` (RocketMQ 5.x).
+
+use crate::Proxy;
+use crate::clients::{Known, OpenStream};
+use crate::context::Context;
+use crate::names;
+use crate::settings::Settings;
+use crate::status::{self, Refused};
+use crate::time::{duration, now_ms, span};
+use broker::{Consumer, Disconnect, Filter, GetGroup, Register, Subscription};
+use futures_util::{Stream, StreamExt};
+use model::{ConsumeFrom, ConsumeKind, Group, GroupName, MessageModel};
+use prost::Message as _;
+use proto::v2::retry_policy::Strategy;
+use proto::v2::settings::PubSub;
+use proto::v2::telemetry_command::Command;
+use proto::v2::{self, ClientType, Code, FilterType, TelemetryCommand};
+use service::ServiceExt;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+
+/// Answers that may wait for a client that does not read.
+const ANSWERS_MAX: usize = 4;
+
+/// Settings are kept while their client is known, so they have a limit. Bytes.
+const SETTINGS_MAX: usize = 64 << 10;
+
+const PRODUCER_ATTEMPTS: i32 = 3;
+const PRODUCER_PAUSE_MIN: Duration = Duration::from_millis(10);
+const PRODUCER_PAUSE_MAX: Duration = Duration::from_secs(1);
+const CONSUMER_PAUSE_MIN: Duration = Duration::from_secs(5);
+const CONSUMER_PAUSE_MAX: Duration = Duration::from_hours(2);
+const MULTIPLIER: f32 = 2.0;
+
+/// A consumer's pauses between tries, in seconds. Peer: the delay levels, and `CustomizedRetryPolicy`.
+const CONSUMER_PAUSES: [u64; 18] =
+    [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200];
+
+/// A consumer's messages in one receive.
+pub(crate) const RECEIVE_BATCH: i32 = 32;
+
+/// What the Node client says is its language.
+const NODE: &str = "HTTP";
+
+/// Talks with a client for as long as it does. The stream ends with an error where the client is refused.
+pub(crate) fn telemetry(
+    proxy: Proxy,
+    context: Context,
+    inbound: impl Stream<Item = Result<TelemetryCommand, tonic::Status>> + Send + Unpin + 'static,
+) -> impl Stream<Item = Result<TelemetryCommand, tonic::Status>> + Send + 'static {
+    let (answers, outbound) = mpsc::channel(ANSWERS_MAX);
+    // A task of its own: the answer's head must leave before the first frame has come in.
+    tokio::spawn(async move {
+        let stopping = proxy.stopping.clone();
+        tokio::select! {
+            () = stopping.cancelled() => {}
+            () = talk(&proxy, &context, inbound, &answers) => {}
+        }
+    });
+    ReceiverStream::new(outbound)
+}
+
+async fn talk(
+    proxy: &Proxy,
+    context: &Context,
+    mut inbound: impl Stream<Item = Result<TelemetryCommand, tonic::Status>> + Unpin,
+    answers: &mpsc::Sender<Result<TelemetryCommand, tonic::Status>>,
+) {
+    let mut open = None;
+    loop {
+        let frame = tokio::select! {
+            () = answers.closed() => return,
+            frame = inbound.next() => frame,
+        };
+        // A broken stream ends as a finished one does: there is nobody to tell.
+        let Some(Ok(frame)) = frame else { return };
+        let Some(Command::Settings(settings)) = frame.command else {
+            // Answers to questions that are never asked here, or something of a later version.
+            tracing::debug!(client = %context.client, "telemetry frame without settings");
+            continue;
+        };
+        let answer = settle(proxy, context, &mut open, settings).await;
+        let refused = answer.is_err();
+        let answer = answer.map(|settings| TelemetryCommand {
+            status: Some(status::ok()),
+            command: Some(Command::Settings(settings)),
+        });
+        if answers.send(answer.map_err(tonic::Status::from)).await.is_err() || refused {
+            return;
+        }
+    }
+}
+
+/// Takes a client's settings: registers it, remembers it, and gives the whole of its settings.
+async fn settle(
+    proxy: &Proxy,
+    context: &Context,
+    open: &mut Option<OpenStream>,
+    settings: v2::Settings,
+) -> Result<v2::Settings, Refused> {
+    let length = settings.encoded_len();
+    if length > SETTINGS_MAX {
+        let text = format!("the settings have {length} bytes, the limit is {SETTINGS_MAX}");
+        return Err(Refused::new(Code::BadRequest, text));
+    }
+    let (producers, consumers) = roles(&settings)?;
+    let group = consumers.first().map(|consumer| consumer.group.clone());
+    let connection = if let Some(connection) = open.as_ref().and_then(OpenStream::connection) {
+        connection
+    } else {
+        let entered = proxy.clients.enter(&context.client);
+        let (stream, connection) =
+            entered.map_err(|full| Refused::new(Code::TooManyRequests, full.to_string()))?;
+        *open = Some(stream);
+        connection
+    };
+    let register = Register {
+        connection,
+        client: context.client.clone(),
+        language: context.language.clone(),
+        version: 0,
+        address: context.ends.peer,
+        producers,
+        consumers,
+    };
+    proxy.service.ask(register.clone()).await??;
+    let group = match group {
+        Some(name) => Some(ask_group(proxy, name).await?),
+        None => None,
+    };
+    let known = Known {
+        register,
+        fifo: group.as_ref().is_some_and(|group| group.ordered),
+        request_timeout: settings.request_timeout.and_then(span),
+    };
+    if !proxy.clients.settle(&context.client, connection, known) {
+        // It left in between, and its connection with it: nobody else would take it out of its groups again.
+        proxy.service.ask(Disconnect { connection }).await?;
+    }
+    Ok(merged(settings, &context.language, group.as_ref(), &proxy.settings))
+}
+
+/// A group's settings; the default ones where there is no such group.
+pub(crate) async fn ask_group(proxy: &Proxy, name: GroupName) -> Result<Group, Refused> {
+    let found = proxy.service.ask(GetGroup { name: name.clone() }).await?;
+    Ok(found.unwrap_or_else(|| Group::new(name)))
+}
+
+/// What a client produces and consumes, as it says.
+fn roles(settings: &v2::Settings) -> Result<(Vec<String>, Vec<Consumer>), Refused> {
+    match &settings.pub_sub {
+        Some(PubSub::Publishing(publishing)) => {
+            let topics = publishing.topics.iter();
+            let topics: Result<Vec<String>, Refused> =
+                topics.map(|topic| names::topic(Some(topic)).map(|name| name.as_str().to_owned())).collect();
+            Ok((topics?, Vec::new()))
+        }
+        Some(PubSub::Subscription(subscription)) => {
+            Ok((Vec::new(), vec![consumer(settings.client_type(), subscription)?]))
+        }
+        None => {
+            Err(Refused::new(Code::BadRequest, "there is no publishing or subscription data in settings"))
+        }
+    }
+}
+
+fn consumer(kind: ClientType, subscription: &v2::Subscription) -> Result<Consumer, Refused> {
+    let group = names::group(subscription.group.as_ref())?;
+    let version = now_ms();
+    let mut subscriptions = Vec::with_capacity(subscription.subscriptions.len());
+    for entry in &subscription.subscriptions {
+        let wanted = entry.expression.clone().unwrap_or_default();
+        let filter = match wanted.r#type() {
+            // Nothing is handed out by it: each receive brings its own expression, and is refused there.
+            FilterType::Sql => Filter::All,
+            FilterType::Tag | FilterType::Unspecified => Filter::tags(&wanted.expression),
+        };
+        let topic = names::topic(entry.topic.as_ref())?;
+        subscriptions.push(Subscription { topic, filter, expression: wanted.expression, version });
+    }
+    Ok(Consumer {
+        group,
+        // Peer: `ClientActivity#buildConsumeType`, which tools show.
+        kind: if kind == ClientType::SimpleConsumer { ConsumeKind::Pull } else { ConsumeKind::Push },
+        model: MessageModel::Clustering,
+        from: ConsumeFrom::Last,
+        subscriptions,
+    })
+}
+
+/// The whole of a client's settings: its own, echoed, and ours.
+///
+/// `group` is a consumer's. No form of its pauses suits every client: Node reads only the exponential one,
+/// Python only the list; all others read both, and get the list as from RocketMQ.
+fn merged(
+    mut settings: v2::Settings,
+    language: &str,
+    group: Option<&Group>,
+    ours: &Settings,
+) -> v2::Settings {
+    let (attempts, strategy) = match group {
+        None => (PRODUCER_ATTEMPTS, exponential(PRODUCER_PAUSE_MIN, PRODUCER_PAUSE_MAX)),
+        Some(group) => {
+            let attempts = i32::try_from(group.retry_max).unwrap_or(i32::MAX).saturating_add(1);
+            let strategy = match language {
+                NODE => exponential(CONSUMER_PAUSE_MIN, CONSUMER_PAUSE_MAX),
+                _ => Strategy::CustomizedBackoff(v2::CustomizedBackoff {
+                    next: CONSUMER_PAUSES.map(|seconds| duration(Duration::from_secs(seconds))).to_vec(),
+                }),
+            };
+            (attempts, strategy)
+        }
+    };
+    settings.backoff_policy = Some(v2::RetryPolicy { max_attempts: attempts, strategy: Some(strategy) });
+    match &mut settings.pub_sub {
+        Some(PubSub::Publishing(publishing)) => {
+            publishing.max_body_size = i32::try_from(ours.body_max).unwrap_or(i32::MAX);
+            publishing.validate_message_type = ours.check_kind;
+        }
+        Some(PubSub::Subscription(subscription)) => {
+            subscription.fifo = Some(group.is_some_and(|group| group.ordered));
+            subscription.receive_batch_size = Some(RECEIVE_BATCH);
+            // In whole seconds, and at least one: Python and Node read no more of it.
+            let poll = Duration::from_secs(ours.poll_max.as_secs().max(1));
+            subscription.long_polling_timeout = Some(duration(poll));
+        }
+        None => {}
+    }
+    settings.metric = Some(v2::Metric { on: false, endpoints: None });
+    settings
+}
+
+fn exponential(initial: Duration, max: Duration) -> Strategy {
+    Strategy::ExponentialBackoff(v2::ExponentialBackoff {
+        initial: Some(duration(initial)),
+        max: Some(duration(max)),
+        multiplier: MULTIPLIER,
+    })
+}
+
+#[cfg(test)]
+mod tests;
