@@ -49,11 +49,7 @@ pub enum AckError {
 
 impl Broker {
     pub(crate) fn ack(&mut self, id: RequestId, ask: Ack) {
-        let answers = ask
-            .handles
-            .iter()
-            .map(|handle| self.ack_one(&ask.group, &ask.topic, handle))
-            .collect();
+        let answers = ask.handles.iter().map(|handle| self.ack_one(&ask.group, &ask.topic, handle)).collect();
         self.reply(id, Reply::Ack(answers));
     }
 
@@ -90,21 +86,12 @@ impl Broker {
             Retry::RetryV1 | Retry::RetryV2 => TopicName::pop_retry(group, topic),
         };
         let Some(found) = self.topics.get(&name) else {
-            return Err(NoLease::Refused(AckError::TopicUnknown {
-                topic: topic.clone(),
-            }));
+            return Err(NoLease::Refused(AckError::TopicUnknown { topic: topic.clone() }));
         };
-        let key = Key {
-            group: group.clone(),
-            topic: found.id,
-            queue_id: QueueId(handle.queue_id),
-        };
+        let key = Key { group: group.clone(), topic: found.id, queue_id: QueueId(handle.queue_id) };
         let offset = QueueOffset(handle.queue_offset);
         let text_end = handle.pop_time.saturating_add(handle.invisible_ms);
-        match self
-            .leases
-            .held(&key, offset, handle.pop_time, text_end, self.now)
-        {
+        match self.leases.held(&key, offset, handle.pop_time, text_end, self.now) {
             Held::Valid => Ok((key, offset)),
             Held::Acked => Err(NoLease::AckedBefore),
             Held::Over => Err(NoLease::Refused(AckError::LeaseOver)),

@@ -24,26 +24,11 @@ impl Broker {
         reference: LogOffset,
     ) -> Appended {
         let queue_offset = self.store.queue_mut_or_new(topic.id, queue_id).max();
-        let header = Header {
-            kind: Kind::Message,
-            flags: 0,
-            due_ms: 0,
-            reference,
-        };
+        let header = Header { kind: Kind::Message, flags: 0, due_ms: 0, reference };
         let extent = self.append_stored(header, topic, queue_id, queue_offset, message);
         let tag_code = message.properties.get(property::TAGS).map_or(0, tag::code);
-        self.index(
-            topic.id,
-            queue_id,
-            extent,
-            tag_code,
-            &keys(message),
-            self.now.wall,
-        );
-        Appended {
-            extent,
-            queue_offset,
-        }
+        self.index(topic.id, queue_id, extent, tag_code, &keys(message), self.now.wall);
+        Appended { extent, queue_offset }
     }
 
     /// Appends a message that waits until `deliver_at`, asked for by `level` or (0) by a time.
@@ -56,14 +41,8 @@ impl Broker {
         level: u8,
     ) -> Appended {
         let queue_offset = self.views.accepted(level);
-        let due_ms = u64::try_from(deliver_at.as_millis())
-            .expect("a moment ahead of now is after the epoch");
-        let header = Header {
-            kind: Kind::TimerPut,
-            flags: level,
-            due_ms,
-            reference: LogOffset(0),
-        };
+        let due_ms = u64::try_from(deliver_at.as_millis()).expect("a moment ahead of now is after the epoch");
+        let header = Header { kind: Kind::TimerPut, flags: level, due_ms, reference: LogOffset(0) };
         let extent = self.append_stored(header, topic, queue_id, QueueOffset(0), message);
         for key in keys(message) {
             self.keys.insert(topic.id, &key, extent);
@@ -79,10 +58,7 @@ impl Broker {
                 .map_or(0, |key| store::key_hash(topic.id, key)),
             level,
         });
-        Appended {
-            extent,
-            queue_offset,
-        }
+        Appended { extent, queue_offset }
     }
 
     fn append_stored(
@@ -93,21 +69,13 @@ impl Broker {
         queue_offset: QueueOffset,
         message: &Message,
     ) -> Extent {
-        let (name, store_host, stored_at) =
-            (topic.name.as_str(), self.config.store_host, self.now.wall);
+        let (name, store_host, stored_at) = (topic.name.as_str(), self.config.store_host, self.now.wall);
         let length = stored::encoded_len(message, name, store_host);
         self.log.place(length);
         self.log.append(header, length, |log_offset, into| {
             stored::encode(
                 message,
-                &Placed {
-                    topic: name,
-                    queue_id,
-                    queue_offset,
-                    log_offset,
-                    stored_at,
-                    store_host,
-                },
+                &Placed { topic: name, queue_id, queue_offset, log_offset, stored_at, store_host },
                 into,
             );
         })
@@ -123,25 +91,15 @@ impl Broker {
     ) {
         let queue_offset = self.store.queue_mut_or_new(topic, queue_id).max();
         let stored_at = self.now.wall;
-        let due_ms = u64::try_from(entry.deliver_at.as_millis())
-            .expect("parked moments are after the epoch");
-        let header = Header {
-            kind: Kind::Deliver,
-            flags: entry.level,
-            due_ms,
-            reference: entry.log_offset,
-        };
+        let due_ms = u64::try_from(entry.deliver_at.as_millis()).expect("parked moments are after the epoch");
+        let header = Header { kind: Kind::Deliver, flags: entry.level, due_ms, reference: entry.log_offset };
         let length = stored::delivered_len(parked);
         self.log.place(length);
         let extent = self.log.append(header, length, |log_offset, into| {
             stored::deliver(parked, queue_id, queue_offset, log_offset, stored_at, into);
         });
-        let view =
-            stored::View::parse(parked).expect("a parked message was checked when it was accepted");
-        let was = Extent {
-            at: entry.log_offset,
-            length: entry.length,
-        };
+        let view = stored::View::parse(parked).expect("a parked message was checked when it was accepted");
+        let was = Extent { at: entry.log_offset, length: entry.length };
         self.index_delivered(topic, queue_id, extent, was, &view, stored_at);
     }
 
@@ -173,11 +131,7 @@ impl Broker {
         keys: &[String],
         stored_at: Timestamp,
     ) {
-        self.store.queue_mut_or_new(topic, queue_id).append(Entry {
-            extent,
-            tag_code,
-            stored_at,
-        });
+        self.store.queue_mut_or_new(topic, queue_id).append(Entry { extent, tag_code, stored_at });
         for key in keys {
             self.keys.insert(topic, key, extent);
         }
@@ -186,33 +140,20 @@ impl Broker {
 
     /// Appends a record that is no message.
     pub(crate) fn append_record(&mut self, kind: Kind, payload: &[u8]) {
-        let header = Header {
-            kind,
-            flags: 0,
-            due_ms: 0,
-            reference: LogOffset(0),
-        };
+        let header = Header { kind, flags: 0, due_ms: 0, reference: LogOffset(0) };
         self.log.place(payload.len());
-        self.log.append(header, payload.len(), |_, into| {
-            into.extend_from_slice(payload)
-        });
+        self.log.append(header, payload.len(), |_, into| into.extend_from_slice(payload));
     }
 }
 
 /// The keys a message is found by: its `UNIQ_KEY` and each word of `KEYS`.
 fn keys(message: &Message) -> Vec<String> {
-    split_keys(
-        message.properties.get(property::UNIQ_KEY),
-        message.properties.get(property::KEYS),
-    )
+    split_keys(message.properties.get(property::UNIQ_KEY), message.properties.get(property::KEYS))
 }
 
 /// The same, of a stored message.
 pub(crate) fn keys_of(view: &stored::View<'_>) -> Vec<String> {
-    split_keys(
-        view.property(property::UNIQ_KEY),
-        view.property(property::KEYS),
-    )
+    split_keys(view.property(property::UNIQ_KEY), view.property(property::KEYS))
 }
 
 fn split_keys(unique: Option<&str>, keys: Option<&str>) -> Vec<String> {

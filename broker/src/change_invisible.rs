@@ -26,16 +26,9 @@ impl Broker {
         let answer = match self.valid_lease(&ask.group, &ask.topic, &ask.handle) {
             Ok((key, offset)) => {
                 let text_end = ask.handle.pop_time.saturating_add(ask.handle.invisible_ms);
-                let pop_time = self
-                    .leases
-                    .change(&key, offset, text_end, ask.invisible, self.now);
+                let pop_time = self.leases.change(&key, offset, text_end, ask.invisible, self.now);
                 let invisible_ms = ask.invisible.as_millis() as i64;
-                Ok(ReceiptHandle {
-                    start_offset: offset.0,
-                    pop_time,
-                    invisible_ms,
-                    ..ask.handle
-                })
+                Ok(ReceiptHandle { start_offset: offset.0, pop_time, invisible_ms, ..ask.handle })
             }
             Err(NoLease::AckedBefore) => Err(ChangeInvisibleError::LeaseOver),
             Err(NoLease::Refused(refused)) => Err(refused),

@@ -127,26 +127,14 @@ pub(crate) struct Clients {
 
 impl Clients {
     /// The newest subscription of a group to a topic.
-    pub(crate) fn subscription(
-        &self,
-        group: &GroupName,
-        topic: &TopicName,
-    ) -> Option<&Subscription> {
+    pub(crate) fn subscription(&self, group: &GroupName, topic: &TopicName) -> Option<&Subscription> {
         let members = self.consumers.get(group)?.values();
-        members
-            .flat_map(|m| &m.subscriptions)
-            .filter(|s| s.topic == *topic)
-            .max_by_key(|s| s.version)
+        members.flat_map(|m| &m.subscriptions).filter(|s| s.topic == *topic).max_by_key(|s| s.version)
     }
 
     /// The connections of a group's members.
     fn connections(&self, group: &GroupName) -> Vec<ConnectionId> {
-        self.consumers
-            .get(group)
-            .into_iter()
-            .flat_map(BTreeMap::keys)
-            .copied()
-            .collect()
+        self.consumers.get(group).into_iter().flat_map(BTreeMap::keys).copied().collect()
     }
 
     /// Takes the member that came by `connection` out of `group`; tells whether there was one.
@@ -176,29 +164,18 @@ impl Broker {
 
     fn registered(&mut self, ask: Register) {
         for producer in ask.producers {
-            self.clients
-                .producers
-                .entry(producer)
-                .or_default()
-                .insert(ask.connection, ask.client.clone());
+            self.clients.producers.entry(producer).or_default().insert(ask.connection, ask.client.clone());
         }
         for consumer in ask.consumers {
             let Some(settings) = self.group_or_make(&consumer.group) else {
                 continue;
             };
-            let member = Member {
-                client: ask.client.clone(),
-                subscriptions: consumer.subscriptions,
-            };
-            let members = self
-                .clients
-                .consumers
-                .entry(consumer.group.clone())
-                .or_default();
+            let member = Member { client: ask.client.clone(), subscriptions: consumer.subscriptions };
+            let members = self.clients.consumers.entry(consumer.group.clone()).or_default();
             let before = members.insert(ask.connection, member);
             let now = &members[&ask.connection];
-            let changed = before
-                .is_none_or(|b| b.client != now.client || b.subscriptions != now.subscriptions);
+            let changed =
+                before.is_none_or(|b| b.client != now.client || b.subscriptions != now.subscriptions);
             if changed && settings.notify_changes && consumer.model == MessageModel::Clustering {
                 self.notify(&consumer.group);
             }
@@ -206,10 +183,7 @@ impl Broker {
     }
 
     pub(crate) fn unregister(&mut self, id: RequestId, ask: &Unregister) {
-        if let Some(producers) = ask
-            .producer
-            .as_ref()
-            .and_then(|group| self.clients.producers.get_mut(group))
+        if let Some(producers) = ask.producer.as_ref().and_then(|group| self.clients.producers.get_mut(group))
         {
             producers.remove(&ask.connection);
         }
@@ -237,18 +211,13 @@ impl Broker {
 
     pub(crate) fn consumers(&mut self, id: RequestId, ask: &Consumers) {
         let mut clients: Vec<ClientId> = match self.clients.consumers.get(&ask.group) {
-            Some(members) => members
-                .values()
-                .map(|member| member.client.clone())
-                .collect(),
+            Some(members) => members.values().map(|member| member.client.clone()).collect(),
             None => Vec::new(),
         };
         clients.sort_unstable();
         clients.dedup();
         let answer = match clients.is_empty() {
-            true => Err(ConsumersError::NoneOnline {
-                group: ask.group.clone(),
-            }),
+            true => Err(ConsumersError::NoneOnline { group: ask.group.clone() }),
             false => Ok(clients),
         };
         self.reply(id, Reply::Consumers(answer));
@@ -257,9 +226,7 @@ impl Broker {
     /// Tells every member of a group to rebalance.
     fn notify(&mut self, group: &GroupName) {
         for connection in self.clients.connections(group) {
-            let notice = Notice::ConsumersChanged {
-                group: group.clone(),
-            };
+            let notice = Notice::ConsumersChanged { group: group.clone() };
             self.notices.push_back(Work::Notify(connection, notice));
         }
     }

@@ -40,10 +40,7 @@ impl DueQueue {
 }
 
 fn extent_of(entry: &Entry) -> Extent {
-    Extent {
-        at: entry.log_offset,
-        length: entry.length,
-    }
+    Extent { at: entry.log_offset, length: entry.length }
 }
 
 impl Broker {
@@ -53,9 +50,7 @@ impl Broker {
             return;
         }
         let room = budget.messages.saturating_sub(self.due.due.len());
-        self.due
-            .due
-            .extend(self.timer.take_due(self.now.wall, room));
+        self.due.due.extend(self.timer.take_due(self.now.wall, room));
         let (mut messages, mut bytes) = (0, 0);
         while messages < budget.messages && bytes < budget.bytes {
             let Some(entry) = self.due.due.front().copied() else {
@@ -83,12 +78,7 @@ impl Broker {
         let (topic, queues) = (topic.id, topic.write_queues.max(1));
         let view = View::parse(parked).expect("a parked message was checked when it was accepted");
         let queue_id = QueueId(view.queue_id().0 % queues);
-        assert!(
-            entry.deliver_at <= self.now.wall,
-            "a message due {} at {}",
-            entry.deliver_at,
-            self.now.wall
-        );
+        assert!(entry.deliver_at <= self.now.wall, "a message due {} at {}", entry.deliver_at, self.now.wall);
         self.append_delivered(topic, queue_id, entry, parked);
         self.stats.delivered += 1;
         let late = self.now.wall.millis_since(entry.deliver_at);
@@ -101,25 +91,13 @@ impl Broker {
             return;
         }
         let mut missing: Vec<Extent> = Vec::new();
-        let stuck = self
-            .due
-            .due
-            .front()
-            .is_some_and(|entry| self.in_memory(extent_of(entry)).is_none());
+        let stuck = self.due.due.front().is_some_and(|entry| self.in_memory(extent_of(entry)).is_none());
         if stuck {
             missing.extend(
-                self.due
-                    .due
-                    .iter()
-                    .map(extent_of)
-                    .filter(|&extent| self.in_memory(extent).is_none()),
+                self.due.due.iter().map(extent_of).filter(|&extent| self.in_memory(extent).is_none()),
             );
         }
-        let soon = self
-            .now
-            .wall
-            .checked_add_millis(STAGE_AHEAD_MS)
-            .unwrap_or(self.now.wall);
+        let soon = self.now.wall.checked_add_millis(STAGE_AHEAD_MS).unwrap_or(self.now.wall);
         // Looked at in steps: what is scheduled in between is recent, and so in memory.
         if soon.millis_since(self.due.staged_to) >= STAGE_STEP_MS || soon < self.due.staged_to {
             let ahead = self.timer.due_within(soon, STAGE_MAX);
@@ -127,12 +105,7 @@ impl Broker {
                 Some(last) if ahead.len() == STAGE_MAX => last.deliver_at,
                 _ => soon,
             };
-            missing.extend(
-                ahead
-                    .iter()
-                    .map(extent_of)
-                    .filter(|&extent| self.in_memory(extent).is_none()),
-            );
+            missing.extend(ahead.iter().map(extent_of).filter(|&extent| self.in_memory(extent).is_none()));
         }
         let mut bytes = 0;
         missing.truncate(STAGE_MAX);
@@ -151,16 +124,11 @@ impl Broker {
         self.due.reading = false;
         match bytes {
             Ok(bytes) => {
-                self.due
-                    .staged
-                    .extend(extents.into_iter().map(|extent| extent.at).zip(bytes));
+                self.due.staged.extend(extents.into_iter().map(|extent| extent.at).zip(bytes));
                 self.due.pause = None;
             }
             Err(_) => {
-                let pause = self
-                    .due
-                    .pause
-                    .map_or(Duration::from_millis(100), |(_, pause)| pause * 2);
+                let pause = self.due.pause.map_or(Duration::from_millis(100), |(_, pause)| pause * 2);
                 let pause = pause.min(Duration::from_secs(5));
                 self.due.pause = Some((self.now.monotonic.after(pause), pause));
                 self.stats.read_errors += 1;
@@ -172,10 +140,7 @@ impl Broker {
     fn deliveries_pause(&self) -> bool {
         let unsynced = self.log.appended().0 - self.log.durable().0;
         unsynced > self.config.unsynced_bytes_max
-            || self
-                .due
-                .pause
-                .is_some_and(|(at, _)| at > self.now.monotonic)
+            || self.due.pause.is_some_and(|(at, _)| at > self.now.monotonic)
     }
 
     /// How long until there is something to deliver or to read ahead.

@@ -17,17 +17,9 @@ impl Filter {
         if matches!(expression.trim(), "" | "*") {
             return Self::All;
         }
-        let tags: Vec<String> = expression
-            .split("||")
-            .map(str::trim)
-            .filter(|tag| !tag.is_empty())
-            .map(str::to_owned)
-            .collect();
-        if tags.is_empty() {
-            Self::All
-        } else {
-            Self::Tags(tags)
-        }
+        let tags: Vec<String> =
+            expression.split("||").map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned).collect();
+        if tags.is_empty() { Self::All } else { Self::Tags(tags) }
     }
 
     /// Whether a message whose tag has this code may be wanted: another tag may have the same code.

@@ -72,17 +72,8 @@ impl Progress {
 
     /// All before this is finished.
     pub(crate) fn finished(&self) -> QueueOffset {
-        let open = [
-            self.leases.keys().next(),
-            self.ending.first(),
-            self.again.first(),
-        ];
-        open.into_iter()
-            .flatten()
-            .copied()
-            .min()
-            .unwrap_or(self.next)
-            .min(self.next)
+        let open = [self.leases.keys().next(), self.ending.first(), self.again.first()];
+        open.into_iter().flatten().copied().min().unwrap_or(self.next).min(self.next)
     }
 
     /// A pop time that no handle of this queue has had.
@@ -146,13 +137,7 @@ impl Leases {
 
     /// Begins with a queue at `next`.
     pub(crate) fn begin(&mut self, key: Key, next: QueueOffset) {
-        self.progress.insert(
-            key,
-            Progress {
-                next,
-                ..Progress::default()
-            },
-        );
+        self.progress.insert(key, Progress { next, ..Progress::default() });
     }
 
     /// Leases `offsets` of a queue, which was read from `start` to `next`; gives their pop time.
@@ -165,10 +150,7 @@ impl Leases {
         ask: &Pop,
         now: Now,
     ) -> i64 {
-        let progress = self
-            .progress
-            .get_mut(key)
-            .expect("begun before it is taken from");
+        let progress = self.progress.get_mut(key).expect("begun before it is taken from");
         progress.next = progress.next.max(next);
         if offsets.is_empty() {
             return progress.last_pop_time;
@@ -221,11 +203,7 @@ impl Leases {
             None => {
                 let open = progress.ending.contains(&offset) || progress.again.contains(&offset);
                 let replaced = progress.replaced.contains_key(&(offset, pop_time));
-                if open || replaced || text_end <= now.wall.as_millis() {
-                    Held::Over
-                } else {
-                    Held::Acked
-                }
+                if open || replaced || text_end <= now.wall.as_millis() { Held::Over } else { Held::Acked }
             }
         }
     }
@@ -235,11 +213,7 @@ impl Leases {
         let Some(progress) = self.progress.get_mut(key) else {
             return;
         };
-        let Some(lease) = progress
-            .leases
-            .get(&offset)
-            .copied()
-            .filter(|lease| lease.pop_time == pop_time)
+        let Some(lease) = progress.leases.get(&offset).copied().filter(|lease| lease.pop_time == pop_time)
         else {
             return;
         };
@@ -260,19 +234,11 @@ impl Leases {
     ) -> i64 {
         let progress = self.progress.get_mut(key).expect("a valid lease is held");
         let pop_time = progress.new_pop_time(now);
-        let lease = progress
-            .leases
-            .get_mut(&offset)
-            .expect("a valid lease is held");
+        let lease = progress.leases.get_mut(&offset).expect("a valid lease is held");
         let old = *lease;
-        *lease = Lease {
-            pop_time,
-            ends: now.monotonic.after(invisible),
-        };
+        *lease = Lease { pop_time, ends: now.monotonic.after(invisible) };
         let ends = lease.ends;
-        progress
-            .replaced
-            .retain(|_, end| *end > now.wall.as_millis());
+        progress.replaced.retain(|_, end| *end > now.wall.as_millis());
         progress.replaced.insert((offset, old.pop_time), text_end);
         self.ends.remove(&(old.ends, key.clone(), offset));
         self.ends.insert((ends, key.clone(), offset));
@@ -294,11 +260,7 @@ impl Leases {
 
     /// How often an ordered message was handed out before.
     pub(crate) fn attempts(&self, key: &Key, offset: QueueOffset) -> u32 {
-        self.progress
-            .get(key)
-            .and_then(|progress| progress.attempts.get(&offset))
-            .copied()
-            .unwrap_or(0)
+        self.progress.get(key).and_then(|progress| progress.attempts.get(&offset)).copied().unwrap_or(0)
     }
 
     pub(crate) fn next_end(&self) -> Option<Monotonic> {
@@ -312,24 +274,14 @@ impl Leases {
         }
         let (_, key, offset) = self.ends.pop_first().expect("just seen");
         let progress = self.progress.get_mut(&key).expect("its lease is in it");
-        let lease = progress
-            .leases
-            .remove(&offset)
-            .expect("each end is of a lease");
+        let lease = progress.leases.remove(&offset).expect("each end is of a lease");
         progress.ending.insert(offset);
-        Some(Ended {
-            key,
-            offset,
-            pop_time: lease.pop_time,
-        })
+        Some(Ended { key, offset, pop_time: lease.pop_time })
     }
 
     /// An ended message is in the retry topic or among the dead letters: it is finished here.
     fn ended(&mut self, ended: &Ended) {
-        let progress = self
-            .progress
-            .get_mut(&ended.key)
-            .expect("its lease was in it");
+        let progress = self.progress.get_mut(&ended.key).expect("its lease was in it");
         progress.ending.remove(&ended.offset);
         progress.attempts.remove(&ended.offset);
         self.log_ack(&ended.key, ended.offset, ended.pop_time);
@@ -337,10 +289,7 @@ impl Leases {
 
     /// An ended message of an ordered group is to be handed out again.
     fn again(&mut self, ended: &Ended) {
-        let progress = self
-            .progress
-            .get_mut(&ended.key)
-            .expect("its lease was in it");
+        let progress = self.progress.get_mut(&ended.key).expect("its lease was in it");
         progress.ending.remove(&ended.offset);
         progress.again.insert(ended.offset);
         *progress.attempts.entry(ended.offset).or_default() += 1;
@@ -361,27 +310,17 @@ impl Leases {
         let Ok(group) = GroupName::new(&entry.group) else {
             return;
         };
-        let key = Key {
-            group,
-            topic: entry.topic,
-            queue_id: entry.queue_id,
-        };
+        let key = Key { group, topic: entry.topic, queue_id: entry.queue_id };
         let progress = self.progress.entry(key.clone()).or_default();
         progress.next = progress.next.max(QueueOffset(entry.next_offset));
         progress.last_pop_time = progress.last_pop_time.max(entry.pop_time);
         progress.ordered = entry.ordered;
         progress.attempt_id = entry.attempt_id;
-        let left = entry
-            .pop_time
-            .saturating_add(entry.invisible_ms)
-            .saturating_sub(now.wall.as_millis());
+        let left = entry.pop_time.saturating_add(entry.invisible_ms).saturating_sub(now.wall.as_millis());
         let left = left.clamp(0, entry.invisible_ms.max(0)) as u64;
         let ends = now.monotonic.after(Duration::from_millis(left));
         for offset in entry.offsets.into_iter().map(QueueOffset) {
-            let lease = Lease {
-                pop_time: entry.pop_time,
-                ends,
-            };
+            let lease = Lease { pop_time: entry.pop_time, ends };
             if let Some(old) = progress.leases.insert(offset, lease) {
                 self.ends.remove(&(old.ends, key.clone(), offset));
             }
@@ -395,11 +334,7 @@ impl Leases {
             return;
         };
         self.finish(
-            &Key {
-                group,
-                topic: entry.topic,
-                queue_id: entry.queue_id,
-            },
+            &Key { group, topic: entry.topic, queue_id: entry.queue_id },
             QueueOffset(entry.offset),
             entry.pop_time,
         );
@@ -415,10 +350,7 @@ impl Broker {
             let Some(ended) = self.leases.take_ended(self.now.monotonic) else {
                 break;
             };
-            let ordered = self
-                .leases
-                .get(&ended.key)
-                .is_some_and(|progress| progress.ordered);
+            let ordered = self.leases.get(&ended.key).is_some_and(|progress| progress.ordered);
             let attempts = self.leases.attempts(&ended.key, ended.offset) + 1;
             if ordered && attempts < self.attempts_max(&ended.key.group) {
                 self.leases.again(&ended);
@@ -429,13 +361,9 @@ impl Broker {
         }
         let known = |ended: &Ended| {
             let queue = self.store.queue(ended.key.topic, ended.key.queue_id);
-            queue
-                .and_then(|queue| queue.get(ended.offset))
-                .map(|entry| entry.extent)
+            queue.and_then(|queue| queue.get(ended.offset)).map(|entry| entry.extent)
         };
-        let (found, lost): (Vec<_>, Vec<_>) = unordered
-            .into_iter()
-            .partition(|ended| known(ended).is_some());
+        let (found, lost): (Vec<_>, Vec<_>) = unordered.into_iter().partition(|ended| known(ended).is_some());
         let extents = found.iter().filter_map(known).collect();
         for ended in lost {
             self.leases.ended(&ended);
@@ -447,10 +375,7 @@ impl Broker {
     }
 
     fn attempts_max(&self, group: &GroupName) -> u32 {
-        self.groups
-            .get(group)
-            .map_or(16, |settings| settings.retry_max)
-            .saturating_add(1)
+        self.groups.get(group).map_or(16, |settings| settings.retry_max).saturating_add(1)
     }
 
     /// Puts messages whose leases are over into the retry topic, or among the dead letters.
@@ -475,16 +400,11 @@ impl Broker {
         let Ok((mut message, placed)) = stored::decode(bytes) else {
             return;
         };
-        let Some(topic) = self
-            .topics
-            .by_id(ended.key.topic)
-            .map(|topic| topic.name.clone())
-        else {
+        let Some(topic) = self.topics.by_id(ended.key.topic).map(|topic| topic.name.clone()) else {
             return;
         };
-        let attempts = message.reconsume_times.max(0) as u32
-            + 1
-            + self.leases.attempts(&ended.key, ended.offset);
+        let attempts =
+            message.reconsume_times.max(0) as u32 + 1 + self.leases.attempts(&ended.key, ended.offset);
         message.reconsume_times = message.reconsume_times.saturating_add(1);
         let id = message_id::encode(placed.store_host, placed.log_offset);
         self.mark_retry(&mut message, topic.as_str(), &id);
@@ -523,19 +443,10 @@ impl Broker {
 impl Leases {
     /// Lets a lease that has just ended go on for a second.
     fn prolong(&mut self, ended: &Ended, now: Now) {
-        let progress = self
-            .progress
-            .get_mut(&ended.key)
-            .expect("its lease was in it");
+        let progress = self.progress.get_mut(&ended.key).expect("its lease was in it");
         progress.ending.remove(&ended.offset);
         let ends = now.monotonic.after(Duration::from_secs(1));
-        progress.leases.insert(
-            ended.offset,
-            Lease {
-                pop_time: ended.pop_time,
-                ends,
-            },
-        );
+        progress.leases.insert(ended.offset, Lease { pop_time: ended.pop_time, ends });
         self.ends.insert((ends, ended.key.clone(), ended.offset));
     }
 }

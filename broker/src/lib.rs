@@ -80,10 +80,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self {
-            messages: 2000,
-            bytes: 1 << 20,
-        }
+        Self { messages: 2000, bytes: 1 << 20 }
     }
 }
 
@@ -211,10 +208,7 @@ impl Broker {
         match done {
             Done::Log(done) => {
                 if let Err(failed) = self.log.done(done) {
-                    self.failing = Some(Failing {
-                        why: failed.to_string(),
-                        retry: None,
-                    });
+                    self.failing = Some(Failing { why: failed.to_string(), retry: None });
                     return Err(failed.into());
                 }
             }
@@ -244,28 +238,16 @@ impl Broker {
     pub fn next_wakeup(&self, now: Now) -> Option<Duration> {
         if let Some(failing) = &self.failing {
             let retry = failing.retry.map(|(at, _)| at.since(now.monotonic));
-            return [
-                retry,
-                self.parked
-                    .next_deadline()
-                    .map(|at| at.since(now.monotonic)),
-            ]
-            .into_iter()
-            .flatten()
-            .min();
+            return [retry, self.parked.next_deadline().map(|at| at.since(now.monotonic))]
+                .into_iter()
+                .flatten()
+                .min();
         }
         if self.log.appended() > self.log.written() {
             return Some(Duration::ZERO);
         }
-        let monotonic = [
-            self.parked.next_deadline(),
-            self.leases.next_end(),
-            self.offsets_due(),
-        ];
-        let monotonic = monotonic
-            .into_iter()
-            .flatten()
-            .map(|at| at.since(now.monotonic));
+        let monotonic = [self.parked.next_deadline(), self.leases.next_end(), self.offsets_due()];
+        let monotonic = monotonic.into_iter().flatten().map(|at| at.since(now.monotonic));
         monotonic.chain(self.next_delivery(now)).min()
     }
 
@@ -290,8 +272,7 @@ impl Broker {
 
     /// A reply that tells of what is in memory: given once all that it may tell of is written.
     fn reply(&mut self, id: RequestId, reply: Reply) {
-        self.replies
-            .push(Once::Written, self.log.appended(), id, reply);
+        self.replies.push(Once::Written, self.log.appended(), id, reply);
     }
 
     /// A reply that promises that what was appended stays.
@@ -310,10 +291,7 @@ impl Broker {
 
     fn write_failed(&mut self, error: &journal::WriteError) {
         let pause = match &self.failing {
-            Some(Failing {
-                retry: Some((_, pause)),
-                ..
-            }) => (*pause * 2).min(Duration::from_secs(5)),
+            Some(Failing { retry: Some((_, pause)), .. }) => (*pause * 2).min(Duration::from_secs(5)),
             _ => Duration::from_millis(100),
         };
         let why = std::iter::successors(Some(error as &dyn std::error::Error), |e| e.source());

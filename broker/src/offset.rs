@@ -98,14 +98,10 @@ impl Broker {
         let committed = self.topics.get(&ask.topic).and_then(|topic| {
             let committed = self.offsets.get(&ask.group, topic.id, ask.queue_id);
             committed.or_else(|| {
-                (ask.zero_if_young && self.is_young(topic.id, ask.queue_id))
-                    .then_some(QueueOffset(0))
+                (ask.zero_if_young && self.is_young(topic.id, ask.queue_id)).then_some(QueueOffset(0))
             })
         });
-        self.reply(
-            id,
-            Reply::QueryOffset(committed.ok_or(QueryOffsetError::NotCommitted)),
-        );
+        self.reply(id, Reply::QueryOffset(committed.ok_or(QueryOffsetError::NotCommitted)));
     }
 
     /// Whether a group without an offset may begin with the queue's first message: that is offset 0 and lies
@@ -127,9 +123,7 @@ impl Broker {
 
     fn committed(&mut self, ask: &CommitOffset) -> Result<(), CommitOffsetError> {
         let Some(topic) = self.topics.get(&ask.topic) else {
-            return Err(CommitOffsetError::TopicUnknown {
-                topic: ask.topic.clone(),
-            });
+            return Err(CommitOffsetError::TopicUnknown { topic: ask.topic.clone() });
         };
         let (id, queues) = (topic.id, topic.queues());
         if ask.queue_id.0 >= queues {
@@ -151,10 +145,7 @@ impl Broker {
         queue_id: QueueId,
         offset: QueueOffset,
     ) {
-        let max = self
-            .store
-            .queue(topic, queue_id)
-            .map_or(QueueOffset(0), store::ConsumeQueue::max);
+        let max = self.store.queue(topic, queue_id).map_or(QueueOffset(0), store::ConsumeQueue::max);
         let offset = offset.clamp(QueueOffset(0), max);
         if self.offsets.get(group, topic, queue_id) != Some(offset) {
             self.offsets.commit(group, topic, queue_id, offset);
@@ -174,19 +165,10 @@ impl Broker {
             return;
         }
         self.offsets_at = None;
-        let entries =
-            self.offsets
-                .take_dirty()
-                .into_iter()
-                .map(|(group, topic, queue_id, offset)| record::OffsetEntry {
-                    group: group.to_string(),
-                    topic,
-                    queue_id,
-                    offset,
-                });
-        let offsets = record::Offsets {
-            entries: entries.collect(),
-        };
+        let entries = self.offsets.take_dirty().into_iter().map(|(group, topic, queue_id, offset)| {
+            record::OffsetEntry { group: group.to_string(), topic, queue_id, offset }
+        });
+        let offsets = record::Offsets { entries: entries.collect() };
         if !offsets.entries.is_empty() {
             let mut payload = Vec::new();
             offsets.encode(&mut payload);
@@ -204,10 +186,7 @@ impl Broker {
             (SCHEDULE_TOPIC, Ok(queue)) => self.views.bounds(queue.saturating_add(1)),
             (TIMER_TOPIC, Ok(0)) => self.views.bounds(0),
             _ => {
-                let queue = self
-                    .topics
-                    .get(&ask.topic)
-                    .and_then(|t| self.store.queue(t.id, ask.queue_id));
+                let queue = self.topics.get(&ask.topic).and_then(|t| self.store.queue(t.id, ask.queue_id));
                 queue.map_or_else(Default::default, |queue| (queue.min(), queue.max()))
             }
         };
@@ -215,10 +194,7 @@ impl Broker {
     }
 
     pub(crate) fn search_offset(&mut self, id: RequestId, ask: &SearchOffset) {
-        let queue = self
-            .topics
-            .get(&ask.topic)
-            .and_then(|topic| self.store.queue(topic.id, ask.queue_id));
+        let queue = self.topics.get(&ask.topic).and_then(|topic| self.store.queue(topic.id, ask.queue_id));
         let offset = queue.map_or(QueueOffset(0), |queue| queue.search(ask.at, ask.upper));
         self.reply(id, Reply::SearchOffset(offset));
     }

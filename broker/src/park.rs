@@ -29,32 +29,15 @@ pub(crate) struct Parked {
 }
 
 impl Parked {
-    pub(crate) fn park(
-        &mut self,
-        topic: TopicId,
-        id: RequestId,
-        deadline: Monotonic,
-        waiting: Waiting,
-    ) {
+    pub(crate) fn park(&mut self, topic: TopicId, id: RequestId, deadline: Monotonic, waiting: Waiting) {
         self.by_topic.entry(topic).or_default().insert(id);
         self.deadlines.insert((deadline, id));
-        self.places.insert(
-            id,
-            Place {
-                topic,
-                deadline,
-                waiting,
-            },
-        );
+        self.places.insert(id, Place { topic, deadline, waiting });
     }
 
     /// Takes a request out, where it waits.
     pub(crate) fn remove(&mut self, id: RequestId) -> Option<(TopicId, Monotonic, Waiting)> {
-        let Place {
-            topic,
-            deadline,
-            waiting,
-        } = self.places.remove(&id)?;
+        let Place { topic, deadline, waiting } = self.places.remove(&id)?;
         self.deadlines.remove(&(deadline, id));
         if let Some(ids) = self.by_topic.get_mut(&topic) {
             ids.remove(&id);
@@ -75,18 +58,13 @@ impl Parked {
 
     /// A request whose time is over by `now`.
     fn expired(&self, now: Monotonic) -> Option<RequestId> {
-        self.deadlines
-            .first()
-            .filter(|(at, _)| *at <= now)
-            .map(|(_, id)| *id)
+        self.deadlines.first().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
     }
 
     /// The requests that wait for a topic and that `fits`, first come first.
     fn waiting_for(&self, topic: TopicId, fits: impl Fn(&Waiting) -> bool) -> Vec<RequestId> {
         let ids = self.by_topic.get(&topic).into_iter().flatten();
-        ids.filter(|id| fits(&self.places[id].waiting))
-            .copied()
-            .collect()
+        ids.filter(|id| fits(&self.places[id].waiting)).copied().collect()
     }
 }
 
@@ -102,9 +80,7 @@ impl Broker {
             self.pop_touched.insert(self.leases.parent(topic));
         }
         for topic in std::mem::take(&mut self.pop_touched) {
-            let ids = self
-                .parked
-                .waiting_for(topic, |waiting| matches!(waiting, Waiting::Pop(_)));
+            let ids = self.parked.waiting_for(topic, |waiting| matches!(waiting, Waiting::Pop(_)));
             self.look_again(ids);
         }
     }

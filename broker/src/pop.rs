@@ -182,12 +182,7 @@ impl Broker {
 
     fn nothing(&self, ask: &Pop) -> Popped {
         let invisible_ms = ask.invisible.as_millis() as i64;
-        Popped {
-            messages: Vec::new(),
-            pop_time: self.now.wall.as_millis(),
-            invisible_ms,
-            rest: 0,
-        }
+        Popped { messages: Vec::new(), pop_time: self.now.wall.as_millis(), invisible_ms, rest: 0 }
     }
 
     /// Parks a pop that found nothing, or answers it where it may not wait.
@@ -196,10 +191,7 @@ impl Broker {
             self.pop_ended(id, &ask);
         } else if self.parked.len() >= self.config.parked_max {
             let (parked, limit) = (self.parked.len(), self.config.parked_max);
-            self.reply(
-                id,
-                Reply::Pop(Err(PopError::TooManyParked { parked, limit })),
-            );
+            self.reply(id, Reply::Pop(Err(PopError::TooManyParked { parked, limit })));
         } else {
             self.parked.park(topic, id, deadline, Waiting::Pop(ask));
         }
@@ -210,30 +202,19 @@ impl Broker {
             return Err(PopError::Unavailable { why });
         }
         if ask.max_messages > MESSAGES_MAX {
-            return Err(PopError::TooMany {
-                asked: ask.max_messages,
-                limit: MESSAGES_MAX,
-            });
+            return Err(PopError::TooMany { asked: ask.max_messages, limit: MESSAGES_MAX });
         }
         let Some(topic) = self.topics.get(&ask.topic).cloned() else {
-            return Err(PopError::TopicUnknown {
-                topic: ask.topic.clone(),
-            });
+            return Err(PopError::TopicUnknown { topic: ask.topic.clone() });
         };
         if !topic.permission.readable() || model::is_system_topic(topic.name.as_str()) {
             return Err(PopError::NotReadable { topic: topic.name });
         }
         if let Some(queue_id) = ask.queue_id.filter(|queue| queue.0 >= topic.read_queues) {
-            return Err(PopError::QueueUnknown {
-                queue_id,
-                queues: topic.read_queues,
-                topic: topic.name,
-            });
+            return Err(PopError::QueueUnknown { queue_id, queues: topic.read_queues, topic: topic.name });
         }
         let Some(group) = self.group_or_make(&ask.group) else {
-            return Err(PopError::GroupUnknown {
-                group: ask.group.clone(),
-            });
+            return Err(PopError::GroupUnknown { group: ask.group.clone() });
         };
         if !group.consume_enabled {
             return Err(PopError::GroupForbidden { group: group.name });
@@ -242,21 +223,8 @@ impl Broker {
     }
 
     /// Takes what there is, and answers; gives the pop back where there is nothing.
-    fn pop_now(
-        &mut self,
-        topic: TopicId,
-        id: RequestId,
-        ask: Pop,
-        deadline: Monotonic,
-    ) -> Option<Pop> {
-        let mut taken = Taken {
-            id,
-            topic,
-            deadline,
-            items: Vec::new(),
-            rest: 0,
-            ask,
-        };
+    fn pop_now(&mut self, topic: TopicId, id: RequestId, ask: Pop, deadline: Monotonic) -> Option<Pop> {
+        let mut taken = Taken { id, topic, deadline, items: Vec::new(), rest: 0, ask };
         for (topic, queue_id) in self.pop_order(topic, &taken.ask) {
             let room = taken.ask.max_messages.max(1) as usize - taken.items.len();
             if room == 0 {
@@ -275,26 +243,15 @@ impl Broker {
     /// The queues a pop looks at, in order: the topic's from another one on each time, and the retry topic's
     /// last, but every fifth time first, so that neither starves the other.
     fn pop_order(&mut self, topic: TopicId, ask: &Pop) -> Vec<(TopicId, QueueId)> {
-        let queues = self
-            .topics
-            .by_id(topic)
-            .map_or(0, |topic| topic.read_queues);
+        let queues = self.topics.by_id(topic).map_or(0, |topic| topic.read_queues);
         let turn = self.leases.next_turn();
         let mut order: Vec<_> = match ask.queue_id {
             Some(queue_id) => vec![(topic, queue_id)],
             None => (0..queues)
-                .map(|i| {
-                    (
-                        topic,
-                        QueueId(((u64::from(i) + turn) % u64::from(queues)) as u32),
-                    )
-                })
+                .map(|i| (topic, QueueId(((u64::from(i) + turn) % u64::from(queues)) as u32)))
                 .collect(),
         };
-        let retry = self
-            .topics
-            .get(&TopicName::pop_retry(&ask.group, &ask.topic))
-            .map(|retry| retry.id);
+        let retry = self.topics.get(&TopicName::pop_retry(&ask.group, &ask.topic)).map(|retry| retry.id);
         if let Some(retry) = retry.filter(|_| !ask.ordered) {
             self.leases.set_parent(retry, topic);
             let at = if turn % 5 == 0 { 0 } else { order.len() };
@@ -305,11 +262,7 @@ impl Broker {
 
     /// Leases up to `room` messages of one queue.
     fn take(&mut self, topic: TopicId, queue_id: QueueId, room: usize, taken: &mut Taken) {
-        let key = Key {
-            group: taken.ask.group.clone(),
-            topic,
-            queue_id,
-        };
+        let key = Key { group: taken.ask.group.clone(), topic, queue_id };
         let Some(queue) = self.store.queue(topic, queue_id) else {
             return;
         };
@@ -325,9 +278,7 @@ impl Broker {
             return;
         }
         let again = match (taken.ask.ordered, progress.lease_count() > 0) {
-            (true, true) if progress.is_attempt(taken.ask.attempt_id.as_deref()) => {
-                progress.leased()
-            }
+            (true, true) if progress.is_attempt(taken.ask.attempt_id.as_deref()) => progress.leased(),
             (true, true) => return,
             _ => progress.again(),
         };
@@ -336,10 +287,7 @@ impl Broker {
         let mut next = start;
         let mut bytes: u64 = 0;
         let locked = progress.lease_count() > 0 && taken.ask.ordered;
-        for entry in queue
-            .iter_from(start)
-            .take(if locked { 0 } else { SCAN_MAX })
-        {
+        for entry in queue.iter_from(start).take(if locked { 0 } else { SCAN_MAX }) {
             if taken.ask.filter.may_match(entry.tag_code) {
                 bytes += u64::from(entry.extent.length);
                 let full = bytes > u64::from(ANSWER_BYTES_MAX) && !offsets.is_empty();
@@ -350,34 +298,19 @@ impl Broker {
             }
             next = next.plus(1);
         }
-        let extents: Vec<_> = offsets
-            .iter()
-            .filter_map(|&at| queue.get(at).map(|entry| (at, entry.extent)))
-            .collect();
+        let extents: Vec<_> =
+            offsets.iter().filter_map(|&at| queue.get(at).map(|entry| (at, entry.extent))).collect();
         taken.rest += max.0 - next.0;
         self.lease(&key, &extents, start, next, taken);
     }
 
     /// Where a group begins with a queue that it has never popped.
-    fn first_pop_offset(
-        &self,
-        key: &Key,
-        from_end: bool,
-        min: QueueOffset,
-        max: QueueOffset,
-    ) -> QueueOffset {
+    fn first_pop_offset(&self, key: &Key, from_end: bool, min: QueueOffset, max: QueueOffset) -> QueueOffset {
         if let Some(committed) = self.offsets.get(&key.group, key.topic, key.queue_id) {
             return committed.clamp(min, max);
         }
-        let retry = self
-            .topics
-            .by_id(key.topic)
-            .is_some_and(|topic| topic.name.is_retry());
-        if !from_end || retry || self.is_young(key.topic, key.queue_id) {
-            min
-        } else {
-            max
-        }
+        let retry = self.topics.by_id(key.topic).is_some_and(|topic| topic.name.is_retry());
+        if !from_end || retry || self.is_young(key.topic, key.queue_id) { min } else { max }
     }
 
     fn lease(
@@ -389,19 +322,15 @@ impl Broker {
         taken: &mut Taken,
     ) {
         let offsets: Vec<QueueOffset> = extents.iter().map(|(at, _)| *at).collect();
-        let pop_time = self
-            .leases
-            .take(key, &offsets, start, next, &taken.ask, self.now);
+        let pop_time = self.leases.take(key, &offsets, start, next, &taken.ask, self.now);
         self.commit_popped(key);
-        taken
-            .items
-            .extend(extents.iter().map(|&(queue_offset, extent)| Item {
-                key: key.clone(),
-                queue_offset,
-                start_offset: start,
-                pop_time,
-                extent,
-            }));
+        taken.items.extend(extents.iter().map(|&(queue_offset, extent)| Item {
+            key: key.clone(),
+            queue_offset,
+            start_offset: start,
+            pop_time,
+            extent,
+        }));
     }
 
     /// Commits how far a group has finished a queue that it pops.
@@ -421,35 +350,21 @@ impl Broker {
                 return self.reply(taken.id, Reply::Pop(Err(PopError::Unreadable { why })));
             }
         };
-        let Taken {
-            id,
-            ask,
-            topic,
-            deadline,
-            items,
-            rest,
-        } = taken;
+        let Taken { id, ask, topic, deadline, items, rest } = taken;
         let mut messages = Vec::with_capacity(items.len());
         for (item, bytes) in items.into_iter().zip(bytes) {
             let Ok(view) = stored::View::parse(&bytes) else {
                 continue;
             };
             if !ask.filter.matches(view.property(property::TAGS)) {
-                self.leases
-                    .finish(&item.key, item.queue_offset, item.pop_time);
+                self.leases.finish(&item.key, item.queue_offset, item.pop_time);
                 self.commit_popped(&item.key);
                 continue;
             }
-            let attempt = view.reconsume_times().max(0) as u32
-                + 1
-                + self.leases.attempts(&item.key, item.queue_offset);
+            let attempt =
+                view.reconsume_times().max(0) as u32 + 1 + self.leases.attempts(&item.key, item.queue_offset);
             let handle = self.handle_of(&item, &ask, topic);
-            messages.push(PoppedMessage {
-                handle,
-                queue_offset: item.queue_offset,
-                attempt,
-                bytes,
-            });
+            messages.push(PoppedMessage { handle, queue_offset: item.queue_offset, attempt, bytes });
         }
         if messages.is_empty() {
             // Its time goes on from where it was; what it skipped is finished, so this ends.
@@ -458,19 +373,9 @@ impl Broker {
             }
             return;
         }
-        let pop_time = messages
-            .first()
-            .map_or(0, |message| message.handle.pop_time);
+        let pop_time = messages.first().map_or(0, |message| message.handle.pop_time);
         let invisible_ms = ask.invisible.as_millis() as i64;
-        self.reply(
-            id,
-            Reply::Pop(Ok(Popped {
-                messages,
-                pop_time,
-                invisible_ms,
-                rest,
-            })),
-        );
+        self.reply(id, Reply::Pop(Ok(Popped { messages, pop_time, invisible_ms, rest })));
     }
 
     fn handle_of(&self, item: &Item, ask: &Pop, topic: TopicId) -> ReceiptHandle {
@@ -479,11 +384,7 @@ impl Broker {
             pop_time: item.pop_time,
             invisible_ms: ask.invisible.as_millis() as i64,
             revive_queue: if ask.ordered { ORDERED } else { 0 },
-            retry: if item.key.topic == topic {
-                Retry::Normal
-            } else {
-                Retry::RetryV1
-            },
+            retry: if item.key.topic == topic { Retry::Normal } else { Retry::RetryV1 },
             broker: self.config.broker_name.clone(),
             queue_id: item.key.queue_id.0,
             queue_offset: item.queue_offset.0,

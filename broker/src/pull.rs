@@ -87,9 +87,7 @@ pub enum PullError {
         topic: TopicName,
     },
     /// The operator's: nobody may read the topic, or the server alone (16).
-    #[error(
-        "topic {topic} is not readable; pending delayed messages are listed by `duemq pending list`"
-    )]
+    #[error("topic {topic} is not readable; pending delayed messages are listed by `duemq pending list`")]
     NotReadable {
         /// The topic.
         topic: TopicName,
@@ -164,10 +162,7 @@ impl Broker {
             (PullOutcome::NotFound, Some(wait)) => {
                 if self.parked.len() >= self.config.parked_max {
                     let (parked, limit) = (self.parked.len(), self.config.parked_max);
-                    return self.reply(
-                        id,
-                        Reply::Pull(Err(PullError::TooManyParked { parked, limit })),
-                    );
+                    return self.reply(id, Reply::Pull(Err(PullError::TooManyParked { parked, limit })));
                 }
                 let deadline = self.now.monotonic.after(wait.min(WAIT_MAX));
                 self.parked.park(topic, id, deadline, Waiting::Pull(ask));
@@ -179,35 +174,20 @@ impl Broker {
     /// The topic's id and what is wanted of it, where the group may pull it.
     fn may_pull(&mut self, ask: &Pull) -> Result<(TopicId, Filter), PullError> {
         let Some(group) = self.group_or_make(&ask.group) else {
-            return Err(PullError::GroupUnknown {
-                group: ask.group.clone(),
-            });
+            return Err(PullError::GroupUnknown { group: ask.group.clone() });
         };
         if !group.consume_enabled {
             return Err(PullError::GroupForbidden { group: group.name });
         }
         let Some(topic) = self.topics.get(&ask.topic) else {
-            return Err(PullError::TopicUnknown {
-                topic: ask.topic.clone(),
-            });
+            return Err(PullError::TopicUnknown { topic: ask.topic.clone() });
         };
-        let Topic {
-            id,
-            permission,
-            read_queues: queues,
-            ..
-        } = *topic;
+        let Topic { id, permission, read_queues: queues, .. } = *topic;
         if !permission.readable() || matches!(ask.topic.as_str(), SCHEDULE_TOPIC | TIMER_TOPIC) {
-            return Err(PullError::NotReadable {
-                topic: ask.topic.clone(),
-            });
+            return Err(PullError::NotReadable { topic: ask.topic.clone() });
         }
         if ask.queue_id.0 >= queues {
-            return Err(PullError::QueueUnknown {
-                topic: ask.topic.clone(),
-                queue_id: ask.queue_id,
-                queues,
-            });
+            return Err(PullError::QueueUnknown { topic: ask.topic.clone(), queue_id: ask.queue_id, queues });
         }
         let filter = ask.filter.clone().unwrap_or_else(|| {
             let known = self.clients.subscription(&ask.group, &ask.topic);
@@ -222,27 +202,12 @@ impl Broker {
     fn look(&self, topic: TopicId, ask: &Pull) -> Look {
         let Some(queue) = self.store.queue(topic, ask.queue_id) else {
             let zero = QueueOffset(0);
-            let outcome = if ask.queue_offset == zero {
-                PullOutcome::NotFound
-            } else {
-                PullOutcome::OffsetMoved
-            };
-            return Look {
-                outcome,
-                extents: Vec::new(),
-                next: zero,
-                min: zero,
-                max: zero,
-            };
+            let outcome =
+                if ask.queue_offset == zero { PullOutcome::NotFound } else { PullOutcome::OffsetMoved };
+            return Look { outcome, extents: Vec::new(), next: zero, min: zero, max: zero };
         };
         let (min, max) = (queue.min(), queue.max());
-        let at = |outcome, next| Look {
-            outcome,
-            extents: Vec::new(),
-            next,
-            min,
-            max,
-        };
+        let at = |outcome, next| Look { outcome, extents: Vec::new(), next, min, max };
         if ask.queue_offset < min {
             return at(PullOutcome::OffsetMoved, min);
         }
@@ -251,11 +216,7 @@ impl Broker {
         }
         let filter = ask.filter.as_ref().unwrap_or(&Filter::All);
         let messages_max = ask.max_messages.clamp(1, MESSAGES_MAX) as usize;
-        let bytes_max = u64::from(
-            ask.max_bytes
-                .unwrap_or(ANSWER_BYTES_MAX)
-                .min(ANSWER_BYTES_MAX),
-        );
+        let bytes_max = u64::from(ask.max_bytes.unwrap_or(ANSWER_BYTES_MAX).min(ANSWER_BYTES_MAX));
         let (mut next, mut bytes, mut extents) = (ask.queue_offset, 0_u64, Vec::new());
         for entry in queue.iter_from(ask.queue_offset).take(SCAN_MAX) {
             if filter.may_match(entry.tag_code) {
@@ -272,13 +233,7 @@ impl Broker {
             (true, true) => PullOutcome::NotFound,
             (true, false) => PullOutcome::NothingMatched,
         };
-        Look {
-            outcome,
-            extents,
-            next,
-            min,
-            max,
-        }
+        Look { outcome, extents, next, min, max }
     }
 
     fn answer_pull(&mut self, id: RequestId, look: Look) {
@@ -290,12 +245,7 @@ impl Broker {
     }
 
     /// Looks again for a parked pull; gives it back where it must go on waiting, from where it has looked.
-    pub(crate) fn pull_again(
-        &mut self,
-        topic: TopicId,
-        id: RequestId,
-        mut ask: Pull,
-    ) -> Option<Pull> {
+    pub(crate) fn pull_again(&mut self, topic: TopicId, id: RequestId, mut ask: Pull) -> Option<Pull> {
         let look = self.look(topic, &ask);
         match look.outcome {
             PullOutcome::NotFound => Some(ask),

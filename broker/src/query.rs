@@ -65,11 +65,7 @@ impl Broker {
             return self.reply(id, Reply::Query(Err(QueryError::NotFound)));
         };
         // A match of the hash is only a candidate; how many of them are looked at is bounded.
-        let candidates: Vec<_> = self
-            .keys
-            .find(topic, &ask.key)
-            .take(4 * QUERY_MAX)
-            .collect();
+        let candidates: Vec<_> = self.keys.find(topic, &ask.key).take(4 * QUERY_MAX).collect();
         self.read(candidates, Then::Query(id, ask.clone()));
     }
 
@@ -78,9 +74,7 @@ impl Broker {
     }
 
     pub(crate) fn view_read(&mut self, id: RequestId, ask: View, found: Option<Bytes>) {
-        let answer = found.ok_or(ViewError::NotFound {
-            log_offset: ask.log_offset,
-        });
+        let answer = found.ok_or(ViewError::NotFound { log_offset: ask.log_offset });
         self.reply(id, Reply::View(answer));
     }
 }
@@ -97,15 +91,9 @@ pub(crate) fn fitting(ask: &Query, candidates: Vec<Bytes>) -> Result<Vec<Bytes>,
                 .property(property::KEYS)
                 .is_some_and(|keys| keys.split_whitespace().any(|key| key == ask.key)),
         };
-        has_key
-            && view.topic() == ask.topic.as_str()
-            && (ask.begin..=ask.end).contains(&view.stored_at())
+        has_key && view.topic() == ask.topic.as_str() && (ask.begin..=ask.end).contains(&view.stored_at())
     };
     let max = (ask.max as usize).clamp(1, QUERY_MAX);
     let found: Vec<Bytes> = candidates.into_iter().filter(fits).take(max).collect();
-    if found.is_empty() {
-        Err(QueryError::NotFound)
-    } else {
-        Ok(found)
-    }
+    if found.is_empty() { Err(QueryError::NotFound) } else { Ok(found) }
 }

@@ -47,11 +47,7 @@ impl Reads {
 impl Broker {
     /// Reads all of `extents` and goes on with `then`: at once where all are in memory.
     pub(crate) fn read(&mut self, extents: Vec<Extent>, then: Then) {
-        match extents
-            .iter()
-            .map(|&extent| self.in_memory(extent))
-            .collect::<Option<Vec<Bytes>>>()
-        {
+        match extents.iter().map(|&extent| self.in_memory(extent)).collect::<Option<Vec<Bytes>>>() {
             Some(bytes) => self.go_on(then, Ok(bytes)),
             None => self.read_from_disk(Wanted::Extents(extents), then),
         }
@@ -62,18 +58,12 @@ impl Broker {
         self.reads.next += 1;
         let id = ReadId(self.reads.next);
         self.reads.out.insert(id, then);
-        self.reads.ready.push_back(ReadWork {
-            id,
-            wanted,
-            reader: self.log.reader(),
-        });
+        self.reads.ready.push_back(ReadWork { id, wanted, reader: self.log.reader() });
     }
 
     /// The message, where it is in memory.
     pub(crate) fn in_memory(&self, extent: Extent) -> Option<Bytes> {
-        self.due
-            .staged(extent)
-            .or_else(|| self.log.read_tail(extent))
+        self.due.staged(extent).or_else(|| self.log.read_tail(extent))
     }
 
     pub(crate) fn read_done(&mut self, id: ReadId, bytes: Result<Vec<Bytes>, ReadError>) {
@@ -86,9 +76,7 @@ impl Broker {
             Then::Pull(id, pulled) => {
                 let answer = match bytes {
                     Ok(messages) => Ok(Pulled { messages, ..pulled }),
-                    Err(error) => Err(PullError::Unreadable {
-                        why: error.to_string(),
-                    }),
+                    Err(error) => Err(PullError::Unreadable { why: error.to_string() }),
                 };
                 self.reply(id, Reply::Pull(answer));
             }
@@ -99,9 +87,7 @@ impl Broker {
             }
             Then::Redeliver(ended) => self.redeliver(ended, bytes),
             Then::Query(id, ask) => {
-                let answer = bytes.map_err(|error| QueryError::Unreadable {
-                    why: error.to_string(),
-                });
+                let answer = bytes.map_err(|error| QueryError::Unreadable { why: error.to_string() });
                 let answer = answer.and_then(|all| crate::query::fitting(&ask, all));
                 self.reply(id, Reply::Query(answer));
             }

@@ -22,27 +22,10 @@ pub struct Recovered {
     pub unknown: u64,
 }
 
-pub(crate) fn open(
-    disk: Arc<dyn Disk>,
-    config: Config,
-    now: Now,
-) -> Result<(Broker, Recovered), OpenError> {
+pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Broker, Recovered), OpenError> {
     let mut replay = Replay::new(now);
-    let (log, recovery) = journal::Log::open(disk, config.log.clone(), &mut |record| {
-        replay.apply(&record)
-    })?;
-    let Replay {
-        store,
-        offsets,
-        keys,
-        timer,
-        topics,
-        groups,
-        leases,
-        views,
-        unknown,
-        ..
-    } = replay;
+    let (log, recovery) = journal::Log::open(disk, config.log.clone(), &mut |record| replay.apply(&record))?;
+    let Replay { store, offsets, keys, timer, topics, groups, leases, views, unknown, .. } = replay;
     let pending = timer.len() as u64;
     let overdue = timer.due_within(now.wall, usize::MAX).len() as u64;
     let mut broker = Broker {
@@ -71,15 +54,7 @@ pub(crate) fn open(
         stats: Stats::default(),
     };
     broker.make_system_topics();
-    Ok((
-        broker,
-        Recovered {
-            log: recovery,
-            pending,
-            overdue,
-            unknown,
-        },
-    ))
+    Ok((broker, Recovered { log: recovery, pending, overdue, unknown }))
 }
 
 /// What is being rebuilt.
@@ -119,10 +94,7 @@ impl Replay {
     }
 
     fn understood(&mut self, record: &Record<'_>) -> Option<()> {
-        let extent = Extent {
-            at: record.at,
-            length: record.payload.len() as u32,
-        };
+        let extent = Extent { at: record.at, length: record.payload.len() as u32 };
         match record.header.kind {
             Kind::Message => self.message(extent, record.payload)?,
             Kind::TimerPut => self.parked(extent, record)?,
@@ -140,8 +112,7 @@ impl Replay {
             Kind::Offsets => {
                 for entry in record::Offsets::decode(record.payload).ok()?.entries {
                     let group = GroupName::new(&entry.group).ok()?;
-                    self.offsets
-                        .restore(&group, entry.topic, entry.queue_id, entry.offset);
+                    self.offsets.restore(&group, entry.topic, entry.queue_id, entry.offset);
                 }
             }
             Kind::Meta => match record::Meta::decode(record.payload).ok()? {
@@ -164,21 +135,9 @@ impl Replay {
 
     fn visible(&mut self, topic: model::TopicId, extent: Extent, view: &View<'_>) {
         let tag_code = view.property(property::TAGS).map_or(0, tag::code);
-        let entry = store::Entry {
-            extent,
-            tag_code,
-            stored_at: view.stored_at(),
-        };
-        let offset = self
-            .store
-            .queue_mut_or_new(topic, view.queue_id())
-            .append(entry);
-        assert_eq!(
-            offset,
-            view.queue_offset(),
-            "queue offsets are dense; record {}",
-            extent.at
-        );
+        let entry = store::Entry { extent, tag_code, stored_at: view.stored_at() };
+        let offset = self.store.queue_mut_or_new(topic, view.queue_id()).append(entry);
+        assert_eq!(offset, view.queue_offset(), "queue offsets are dense; record {}", extent.at);
         for key in keys_of(view) {
             self.keys.insert(topic, &key, extent);
         }
@@ -197,9 +156,7 @@ impl Replay {
             log_offset: extent.at,
             length: extent.length,
             topic,
-            key_hash: view
-                .property(property::UNIQ_KEY)
-                .map_or(0, |key| store::key_hash(topic, key)),
+            key_hash: view.property(property::UNIQ_KEY).map_or(0, |key| store::key_hash(topic, key)),
             level,
         });
         Some(())
@@ -210,10 +167,7 @@ impl Replay {
         let topic = self.topics.by_name(view.topic())?;
         let deliver_at = Timestamp::from_millis(i64::try_from(record.header.due_ms).ok()?);
         if let Some(entry) = self.timer.remove(deliver_at, record.header.reference) {
-            let parked = Extent {
-                at: entry.log_offset,
-                length: entry.length,
-            };
+            let parked = Extent { at: entry.log_offset, length: entry.length };
             for key in keys_of(&view) {
                 self.keys.remove(topic, &key, parked);
             }

@@ -30,11 +30,7 @@ impl Replies {
     }
 
     /// The next reply whose promise holds.
-    pub(crate) fn poll(
-        &mut self,
-        written: LogOffset,
-        durable: LogOffset,
-    ) -> Option<(RequestId, Reply)> {
+    pub(crate) fn poll(&mut self, written: LogOffset, durable: LogOffset) -> Option<(RequestId, Reply)> {
         for (queue, reached) in [(&mut self.durable, durable), (&mut self.written, written)] {
             if queue.front().is_some_and(|(end, ..)| *end <= reached) {
                 return queue.pop_front().map(|(_, id, reply)| (id, reply));

@@ -24,17 +24,11 @@ pub(crate) enum Wanted {
 }
 
 /// The delay properties in the order in which they win, after `DELAY`.
-const TIMES: [&str; 3] = [
-    property::TIMER_DELAY_SEC,
-    property::TIMER_DELAY_MS,
-    property::TIMER_DELIVER_MS,
-];
+const TIMES: [&str; 3] = [property::TIMER_DELAY_SEC, property::TIMER_DELAY_MS, property::TIMER_DELIVER_MS];
 
 /// The first property that asks for a delay, whatever its value.
 pub(crate) fn delay_property(properties: &Properties) -> Option<&'static str> {
-    std::iter::once(property::DELAY)
-        .chain(TIMES)
-        .find(|name| properties.get(name).is_some())
+    std::iter::once(property::DELAY).chain(TIMES).find(|name| properties.get(name).is_some())
 }
 
 /// When a message with these properties, accepted `now`, is wanted.
@@ -65,10 +59,7 @@ pub(crate) fn wanted(
             });
         }
     }
-    let Some(name) = TIMES
-        .into_iter()
-        .find(|name| properties.get(name).is_some())
-    else {
+    let Some(name) = TIMES.into_iter().find(|name| properties.get(name).is_some()) else {
         return Ok(Wanted::Now);
     };
     if !config.timer_enabled {
@@ -85,18 +76,13 @@ pub(crate) fn wanted(
         return Ok(Wanted::Now);
     }
     let deliver_at = ahead(name, value, now, delay_ms, config.max_delay_ms)?;
-    Ok(Wanted::At {
-        deliver_at,
-        level: 0,
-        clamped_from: None,
-    })
+    Ok(Wanted::At { deliver_at, level: 0, clamped_from: None })
 }
 
 fn number<N: std::str::FromStr>(property: &'static str, value: &str) -> Result<N, SendRefusal> {
-    value.parse().map_err(|_| SendRefusal::DelayNotANumber {
-        property,
-        value: value.chars().take(64).collect(),
-    })
+    value
+        .parse()
+        .map_err(|_| SendRefusal::DelayNotANumber { property, value: value.chars().take(64).collect() })
 }
 
 fn ahead(
@@ -106,9 +92,7 @@ fn ahead(
     delay_ms: Option<i64>,
     limit_ms: i64,
 ) -> Result<Timestamp, SendRefusal> {
-    let at = delay_ms
-        .filter(|&ms| ms <= limit_ms)
-        .and_then(|ms| now.checked_add_millis(ms));
+    let at = delay_ms.filter(|&ms| ms <= limit_ms).and_then(|ms| now.checked_add_millis(ms));
     at.ok_or_else(|| SendRefusal::TooFar {
         property,
         value: value.chars().take(64).collect(),
@@ -141,10 +125,7 @@ pub(crate) struct Views {
 
 impl Views {
     pub(crate) fn new() -> Self {
-        Self {
-            accepted: vec![0; 256],
-            delivered: vec![0; 256],
-        }
+        Self { accepted: vec![0; 256], delivered: vec![0; 256] }
     }
 
     /// Counts one more; gives its number in the view.
@@ -161,10 +142,7 @@ impl Views {
 
     /// What the view of a level shows: how many have left, and how many were ever accepted.
     pub(crate) fn bounds(&self, level: u8) -> (QueueOffset, QueueOffset) {
-        (
-            QueueOffset(self.delivered[usize::from(level)]),
-            QueueOffset(self.accepted[usize::from(level)]),
-        )
+        (QueueOffset(self.delivered[usize::from(level)]), QueueOffset(self.accepted[usize::from(level)]))
     }
 }
 

@@ -3,8 +3,7 @@
 use crate::schedule::{self, Wanted};
 use crate::{Broker, Reply, RequestId};
 use model::{
-    LogOffset, Message, Properties, QueueId, QueueOffset, Topic, TopicKind, TopicName,
-    is_system_topic,
+    LogOffset, Message, Properties, QueueId, QueueOffset, Topic, TopicKind, TopicName, is_system_topic,
 };
 use wire::recall_handle::RecallHandle;
 use wire::{message_id, property, sys_flag};
@@ -189,9 +188,7 @@ const INTERNAL: [&str; 8] = [
 
 /// System topics that clients write to: traces and replies.
 fn clients_may_write(topic: &str, cluster: &str) -> bool {
-    topic == "RMQ_SYS_TRACE_TOPIC"
-        || topic == "BenchmarkTest"
-        || topic == format!("{cluster}_REPLY_TOPIC")
+    topic == "RMQ_SYS_TRACE_TOPIC" || topic == "BenchmarkTest" || topic == format!("{cluster}_REPLY_TOPIC")
 }
 
 /// A message that passed all checks, ready for the log.
@@ -226,41 +223,27 @@ impl Broker {
                 topic: topic.name,
             }));
         }
-        let one_queue = ask
-            .queue_id
-            .or_else(|| ask.batch.then(|| self.topics.next_queue(topic.id)));
+        let one_queue = ask.queue_id.or_else(|| ask.batch.then(|| self.topics.next_queue(topic.id)));
         let mut checked = Vec::with_capacity(ask.messages.len());
         for (index, message) in ask.messages.into_iter().enumerate() {
             let one = self.check(&topic, one_queue, message, ask.batch, ask.check_kind);
             checked.push(one.map_err(|why| SendError { index, why })?);
         }
-        Ok(checked
-            .into_iter()
-            .map(|one| self.store_one(&topic, one, ask.batch))
-            .collect())
+        Ok(checked.into_iter().map(|one| self.store_one(&topic, one, ask.batch)).collect())
     }
 
     /// The topic a send goes to, made where it may be; the dead letters' where a retry has used its attempts.
     fn target(&mut self, ask: &Send) -> Result<Topic, SendRefusal> {
         let name = &ask.topic;
-        if is_system_topic(name.as_str()) && !clients_may_write(name.as_str(), &self.config.cluster)
-        {
-            return Err(SendRefusal::SystemTopic {
-                topic: name.clone(),
-            });
+        if is_system_topic(name.as_str()) && !clients_may_write(name.as_str(), &self.config.cluster) {
+            return Err(SendRefusal::SystemTopic { topic: name.clone() });
         }
         if let Some(group) = name.retry_group() {
             let Some(settings) = self.groups.get(&group) else {
-                return Err(SendRefusal::GroupUnknown {
-                    group: group.to_string(),
-                });
+                return Err(SendRefusal::GroupUnknown { group: group.to_string() });
             };
             let max = ask.max_reconsume_times.unwrap_or(settings.retry_max as i32);
-            if ask
-                .messages
-                .iter()
-                .any(|message| message.reconsume_times > max)
-            {
+            if ask.messages.iter().any(|message| message.reconsume_times > max) {
                 return Ok(self.dead_letter_topic(&group));
             }
             return Ok(self.retry_topic(&group));
@@ -269,15 +252,11 @@ impl Broker {
             return Ok(topic.clone());
         }
         match ask.auto_create {
-            Some(AutoCreate { queues })
-                if self.config.auto_create_topics && !name.is_dead_letter() =>
-            {
+            Some(AutoCreate { queues }) if self.config.auto_create_topics && !name.is_dead_letter() => {
                 let queues = queues.clamp(1, self.config.default_queues);
                 Ok(self.make_topic(name.clone(), queues, TopicKind::Mixed))
             }
-            _ => Err(SendRefusal::TopicUnknown {
-                topic: name.clone(),
-            }),
+            _ => Err(SendRefusal::TopicUnknown { topic: name.clone() }),
         }
     }
 
@@ -294,10 +273,7 @@ impl Broker {
             return Err(SendRefusal::EmptyBody);
         }
         if length > self.config.max_body_bytes {
-            return Err(SendRefusal::BodyTooLarge {
-                length,
-                limit: self.config.max_body_bytes,
-            });
+            return Err(SendRefusal::BodyTooLarge { length, limit: self.config.max_body_bytes });
         }
         let kind = kind_of(&message.properties);
         let transaction = message.sys_flag & sys_flag::TRANSACTION_MASK;
@@ -308,11 +284,7 @@ impl Broker {
             || topic.name.is_retry()
             || topic.name.is_dead_letter();
         if check_kind && !free {
-            return Err(SendRefusal::WrongKind {
-                topic: topic.name.clone(),
-                takes: topic.kind,
-                is: kind,
-            });
+            return Err(SendRefusal::WrongKind { topic: topic.name.clone(), takes: topic.kind, is: kind });
         }
         if let Some(property) = schedule::delay_property(&message.properties).filter(|_| batch) {
             return Err(SendRefusal::DelayInBatch { property });
@@ -335,31 +307,19 @@ impl Broker {
         if length > limit {
             return Err(SendRefusal::PropertiesTooLarge { length, limit });
         }
-        Ok(Checked {
-            message,
-            queue_id,
-            wanted,
-        })
+        Ok(Checked { message, queue_id, wanted })
     }
 
     /// The queue of a message that may go to any: by message group where it has one, else in turn.
     fn choose_queue(&mut self, topic: &Topic, properties: &Properties) -> QueueId {
         match properties.get(property::SHARDING_KEY) {
-            Some(group) => {
-                QueueId(store::key_hash(topic.id, group) as u32 % topic.write_queues.max(1))
-            }
+            Some(group) => QueueId(store::key_hash(topic.id, group) as u32 % topic.write_queues.max(1)),
             None => self.topics.next_queue(topic.id),
         }
     }
 
     /// Adds what the server says of a message.
-    fn complete(
-        &mut self,
-        message: &mut Message,
-        topic: &Topic,
-        queue_id: QueueId,
-        wanted: Wanted,
-    ) {
+    fn complete(&mut self, message: &mut Message, topic: &Topic, queue_id: QueueId, wanted: Wanted) {
         let properties = &mut message.properties;
         properties.set(property::MSG_REGION, "DefaultRegion");
         properties.set(property::TRACE_ON, "true");
@@ -380,11 +340,9 @@ impl Broker {
             }
             Wanted::Now => {
                 // One that was wanted earlier than now still shows when.
-                let was = properties
-                    .get(property::TIMER_DELIVER_MS)
-                    .map(str::to_owned);
-                let delayed = schedule::delay_property(properties)
-                    .is_some_and(|name| name != property::DELAY);
+                let was = properties.get(property::TIMER_DELIVER_MS).map(str::to_owned);
+                let delayed =
+                    schedule::delay_property(properties).is_some_and(|name| name != property::DELAY);
                 schedule::settle(properties, delayed.then_some(self.now.wall));
                 if let Some(was) = was {
                     properties.set(property::TIMER_DELIVER_MS, was);
@@ -394,30 +352,14 @@ impl Broker {
     }
 
     fn store_one(&mut self, topic: &Topic, checked: Checked, batch: bool) -> Sent {
-        let Checked {
-            message,
-            queue_id,
-            wanted,
-        } = checked;
-        let unique_key = message
-            .properties
-            .get(property::UNIQ_KEY)
-            .unwrap_or_default()
-            .to_owned();
+        let Checked { message, queue_id, wanted } = checked;
+        let unique_key = message.properties.get(property::UNIQ_KEY).unwrap_or_default().to_owned();
         let (appended, recall_handle, remark) = match wanted {
             Wanted::Now => {
                 self.stats.stored += 1;
-                (
-                    self.append_message(topic, queue_id, &message, LogOffset(0)),
-                    None,
-                    None,
-                )
+                (self.append_message(topic, queue_id, &message, LogOffset(0)), None, None)
             }
-            Wanted::At {
-                deliver_at,
-                level,
-                clamped_from,
-            } => {
+            Wanted::At { deliver_at, level, clamped_from } => {
                 self.stats.scheduled += 1;
                 let appended = self.append_parked(topic, queue_id, &message, deliver_at, level);
                 let handle = RecallHandle {
@@ -428,10 +370,7 @@ impl Broker {
                 };
                 let remark = clamped_from.map(|asked| {
                     self.stats.clamped_levels += 1;
-                    format!(
-                        "delay level {asked} is above the last, taken as {}",
-                        self.config.levels.max()
-                    )
+                    format!("delay level {asked} is above the last, taken as {}", self.config.levels.max())
                 });
                 let recallable = !topic.name.is_retry() && !batch;
                 (appended, recallable.then(|| handle.encode()), remark)

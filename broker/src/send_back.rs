@@ -49,10 +49,7 @@ impl Broker {
             return self.reply(id, Reply::SendBack(Err(SendBackError::Unavailable { why })));
         }
         if self.group_or_make(&ask.group).is_none() {
-            return self.reply(
-                id,
-                Reply::SendBack(Err(SendBackError::GroupUnknown { group: ask.group })),
-            );
+            return self.reply(id, Reply::SendBack(Err(SendBackError::GroupUnknown { group: ask.group })));
         }
         self.read_from_disk(Wanted::Message(ask.log_offset), Then::SendBack(id, ask));
     }
@@ -66,16 +63,9 @@ impl Broker {
         if let Some(why) = self.unwritable() {
             return Err(SendBackError::Unavailable { why });
         }
-        let unknown = SendBackError::MessageUnknown {
-            log_offset: ask.log_offset,
-        };
-        let (mut message, placed) = bytes
-            .and_then(|bytes| stored::decode(&bytes).ok())
-            .ok_or(unknown)?;
-        let settings = self
-            .groups
-            .get(&ask.group)
-            .expect("made above, and groups stay");
+        let unknown = SendBackError::MessageUnknown { log_offset: ask.log_offset };
+        let (mut message, placed) = bytes.and_then(|bytes| stored::decode(&bytes).ok()).ok_or(unknown)?;
+        let settings = self.groups.get(&ask.group).expect("made above, and groups stay");
         let retry_max = ask.max_reconsume_times.unwrap_or(settings.retry_max as i32);
         let tries = message.reconsume_times;
         self.mark_retry(
@@ -88,34 +78,17 @@ impl Broker {
             self.append_dead_letter(&ask.group, &mut message);
             return Ok(());
         }
-        let level = if ask.delay_level == 0 {
-            tries.saturating_add(3)
-        } else {
-            ask.delay_level
-        };
+        let level = if ask.delay_level == 0 { tries.saturating_add(3) } else { ask.delay_level };
         let level = (level.max(1) as u32).min(self.config.levels.max());
         let topic = self.retry_topic(&ask.group);
         let queue_id = self.topics.next_queue(topic.id);
-        let deliver_at = self
-            .now
-            .wall
-            .checked_add_millis(self.config.levels.delay_ms(level));
+        let deliver_at = self.now.wall.checked_add_millis(self.config.levels.delay_ms(level));
         let deliver_at = deliver_at.expect("a level's delay is far from the end of time");
         schedule::settle(&mut message.properties, Some(deliver_at));
-        message
-            .properties
-            .set(property::REAL_TOPIC, topic.name.as_str());
-        message
-            .properties
-            .set(property::REAL_QID, queue_id.to_string());
+        message.properties.set(property::REAL_TOPIC, topic.name.as_str());
+        message.properties.set(property::REAL_QID, queue_id.to_string());
         self.stats.scheduled += 1;
-        self.append_parked(
-            &topic,
-            queue_id,
-            &message,
-            deliver_at,
-            u8::try_from(level).unwrap_or(u8::MAX),
-        );
+        self.append_parked(&topic, queue_id, &message, deliver_at, u8::try_from(level).unwrap_or(u8::MAX));
         Ok(())
     }
 
@@ -135,23 +108,12 @@ impl Broker {
     /// Puts a message among the dead letters of a group, to be seen at once.
     pub(crate) fn append_dead_letter(&mut self, group: &GroupName, message: &mut Message) {
         let topic = self.dead_letter_topic(group);
-        let asked = message
-            .properties
-            .get(property::TIMER_DELIVER_MS)
-            .and_then(|ms| ms.parse().ok());
+        let asked = message.properties.get(property::TIMER_DELIVER_MS).and_then(|ms| ms.parse().ok());
         schedule::settle(&mut message.properties, asked.map(Timestamp::from_millis));
-        if let Some(origin) = message
-            .properties
-            .get(property::RETRY_TOPIC)
-            .map(str::to_owned)
-        {
+        if let Some(origin) = message.properties.get(property::RETRY_TOPIC).map(str::to_owned) {
             message.properties.set(property::DLQ_ORIGIN_TOPIC, origin);
         }
-        if let Some(id) = message
-            .properties
-            .get(property::UNIQ_KEY)
-            .map(str::to_owned)
-        {
+        if let Some(id) = message.properties.get(property::UNIQ_KEY).map(str::to_owned) {
             message.properties.set(property::DLQ_ORIGIN_MESSAGE_ID, id);
         }
         self.stats.dead_letters += 1;

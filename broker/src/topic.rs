@@ -4,8 +4,7 @@ use crate::config::QUEUES_MAX;
 use crate::{Broker, Reply, RequestId};
 use journal::Kind;
 use model::{
-    GroupName, NameError, Permission, QueueId, Topic, TopicId, TopicKind, TopicName,
-    is_system_topic,
+    GroupName, NameError, Permission, QueueId, Topic, TopicId, TopicKind, TopicName, is_system_topic,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use wire::record;
@@ -103,21 +102,14 @@ impl Topics {
 
     /// The next queue in turn.
     pub(crate) fn next_queue(&mut self, id: TopicId) -> QueueId {
-        let queues = self
-            .topics
-            .get(&id)
-            .map_or(1, |topic| topic.write_queues.max(1));
+        let queues = self.topics.get(&id).map_or(1, |topic| topic.write_queues.max(1));
         let turn = self.turns.entry(id).or_default();
         *turn = turn.wrapping_add(1);
         QueueId(*turn % queues)
     }
 
     pub(crate) fn take_changed(&mut self) -> Vec<Topic> {
-        std::mem::take(&mut self.changed)
-            .into_iter()
-            .filter_map(|id| self.topics.get(&id))
-            .cloned()
-            .collect()
+        std::mem::take(&mut self.changed).into_iter().filter_map(|id| self.topics.get(&id)).cloned().collect()
     }
 }
 
@@ -132,20 +124,11 @@ impl Broker {
             return Err(CreateTopicError::Unavailable { why });
         }
         if is_system_topic(ask.name.as_str()) {
-            return Err(CreateTopicError::SystemTopic {
-                name: ask.name.clone(),
-            });
+            return Err(CreateTopicError::SystemTopic { name: ask.name.clone() });
         }
-        for (field, value) in [
-            ("readQueueNums", ask.read_queues),
-            ("writeQueueNums", ask.write_queues),
-        ] {
+        for (field, value) in [("readQueueNums", ask.read_queues), ("writeQueueNums", ask.write_queues)] {
             if !(1..=QUEUES_MAX).contains(&value) {
-                return Err(CreateTopicError::Queues {
-                    field,
-                    value,
-                    limit: QUEUES_MAX,
-                });
+                return Err(CreateTopicError::Queues { field, value, limit: QUEUES_MAX });
             }
         }
         let known = self.topics.get(&ask.name);
@@ -155,10 +138,7 @@ impl Broker {
             read_queues: ask.read_queues,
             write_queues: ask.write_queues,
             permission: ask.permission,
-            kind: ask
-                .kind
-                .or(known.map(|topic| topic.kind))
-                .unwrap_or_default(),
+            kind: ask.kind.or(known.map(|topic| topic.kind)).unwrap_or_default(),
             order: ask.order,
             sys_flag: ask.sys_flag,
         };
@@ -206,10 +186,7 @@ impl Broker {
 
     /// `%RETRY%group`, as many queues as the group says.
     pub(crate) fn retry_topic(&mut self, group: &GroupName) -> Topic {
-        let queues = self
-            .groups
-            .get(group)
-            .map_or(1, |settings| settings.retry_queues.clamp(1, QUEUES_MAX));
+        let queues = self.groups.get(group).map_or(1, |settings| settings.retry_queues.clamp(1, QUEUES_MAX));
         self.topic_or_make(TopicName::retry(group), queues)
     }
 
@@ -242,9 +219,7 @@ impl Broker {
                 continue;
             };
             let known = self.topics.get(&name);
-            if known
-                .is_some_and(|topic| (topic.read_queues, topic.permission) == (queues, permission))
-            {
+            if known.is_some_and(|topic| (topic.read_queues, topic.permission) == (queues, permission)) {
                 continue;
             }
             let id = known.map_or_else(|| self.topics.next_id(), |topic| topic.id);

@@ -51,10 +51,9 @@ impl ReadWork {
     /// Reads. Blocks on the disk.
     pub fn run(self, disk: &dyn Disk) -> Done {
         let bytes = match self.wanted {
-            Wanted::Extents(extents) => extents
-                .iter()
-                .map(|&extent| self.reader.read(disk, extent))
-                .collect(),
+            Wanted::Extents(extents) => {
+                extents.iter().map(|&extent| self.reader.read(disk, extent)).collect()
+            }
             Wanted::Message(at) => match self.reader.record(disk, at) {
                 Ok((header, bytes))
                     if matches!(header.kind, Kind::Message | Kind::TimerPut | Kind::Deliver) =>

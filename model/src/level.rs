@@ -11,9 +11,7 @@ pub enum LevelTableError {
     #[error("the delay level table is empty, it needs at least one duration such as 1s")]
     Empty,
     /// A word that is no duration.
-    #[error(
-        "level {level} of the delay level table is {word:?}, not a duration such as 10s, 5m, 2h or 1d"
-    )]
+    #[error("level {level} of the delay level table is {word:?}, not a duration such as 10s, 5m, 2h or 1d")]
     BadDuration {
         /// Its place, from 1 on.
         level: usize,
@@ -36,10 +34,7 @@ impl LevelTable {
     pub fn parse(text: &str) -> Result<Self, LevelTableError> {
         let mut levels = Vec::new();
         for (i, word) in text.split_whitespace().enumerate() {
-            let bad = || LevelTableError::BadDuration {
-                level: i + 1,
-                word: word.to_owned(),
-            };
+            let bad = || LevelTableError::BadDuration { level: i + 1, word: word.to_owned() };
             let unit = match word.chars().last() {
                 Some('s') => 1000,
                 Some('m') => 60_000,
@@ -53,11 +48,7 @@ impl LevelTable {
             }
             levels.push(number.checked_mul(unit).ok_or_else(bad)?);
         }
-        if levels.is_empty() {
-            Err(LevelTableError::Empty)
-        } else {
-            Ok(Self(levels))
-        }
+        if levels.is_empty() { Err(LevelTableError::Empty) } else { Ok(Self(levels)) }
     }
 
     /// The highest level.
@@ -83,31 +74,17 @@ mod tests {
     fn default_table_has_eighteen_levels_from_one_second_to_two_hours() {
         let table = LevelTable::default();
         assert_eq!(
-            (
-                table.max(),
-                table.delay_ms(1),
-                table.delay_ms(3),
-                table.delay_ms(18)
-            ),
+            (table.max(), table.delay_ms(1), table.delay_ms(3), table.delay_ms(18)),
             (18, 1000, 10_000, 7_200_000)
         );
-        assert_eq!(
-            table.delay_ms(99),
-            7_200_000,
-            "a level above the last is the last"
-        );
+        assert_eq!(table.delay_ms(99), 7_200_000, "a level above the last is the last");
     }
 
     #[test]
     fn bad_tables_are_refused_with_the_place() {
         assert_eq!(LevelTable::parse(" "), Err(LevelTableError::Empty));
-        for (text, level) in [
-            ("1x", 1),
-            ("1s 0s", 2),
-            ("1s 5", 2),
-            ("9223372036854775807d", 1),
-            ("1s é", 2),
-        ] {
+        for (text, level) in [("1x", 1), ("1s 0s", 2), ("1s 5", 2), ("9223372036854775807d", 1), ("1s é", 2)]
+        {
             assert!(
                 matches!(LevelTable::parse(text), Err(LevelTableError::BadDuration { level: l, .. }) if l == level),
                 "{text}"

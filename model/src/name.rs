@@ -67,20 +67,11 @@ fn checked(what: &'static str, name: &str, limit: usize) -> Result<Arc<str>, Nam
     }
     let shown = || name.chars().take(64).collect();
     if name.len() > limit {
-        return Err(NameError::TooLong {
-            what,
-            name: shown(),
-            length: name.len(),
-            limit,
-        });
+        return Err(NameError::TooLong { what, name: shown(), length: name.len(), limit });
     }
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '%' | '|' | '_' | '-');
     if let Some(found) = name.chars().find(|&c| !allowed(c)) {
-        return Err(NameError::BadCharacter {
-            what,
-            name: shown(),
-            found,
-        });
+        return Err(NameError::BadCharacter { what, name: shown(), found });
     }
     Ok(name.into())
 }
@@ -93,12 +84,7 @@ impl TopicName {
     /// Takes `name` where it fits the rules. A system topic's name fits; see [`is_system_topic`].
     pub fn new(name: &str) -> Result<Self, NameError> {
         let derived = name.starts_with(RETRY_PREFIX) || name.starts_with(DLQ_PREFIX);
-        checked(
-            "topic",
-            name,
-            if derived { RETRY_TOPIC_MAX } else { TOPIC_MAX },
-        )
-        .map(Self)
+        checked("topic", name, if derived { RETRY_TOPIC_MAX } else { TOPIC_MAX }).map(Self)
     }
 
     /// The retry topic of a group that pulls: `%RETRY%group`.

@@ -55,10 +55,7 @@ impl Monotonic {
 
     /// The moment `wait` later; the last one there is where that overflows.
     pub fn after(self, wait: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_add(u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX)),
-        )
+        Self(self.0.saturating_add(u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX)))
     }
 
     /// The time from `earlier` to this moment; zero where it is later.
@@ -88,7 +85,6 @@ impl Now {
         if ms <= 0 {
             return Duration::ZERO;
         }
-        Duration::from_millis(ms as u64)
-            .saturating_sub(Duration::from_nanos(u64::from(self.wall_nanos)))
+        Duration::from_millis(ms as u64).saturating_sub(Duration::from_nanos(u64::from(self.wall_nanos)))
     }
 }

@@ -52,15 +52,9 @@ impl TopicKind {
 
     /// The kind that RocketMQ's word names; `None` for any other word.
     pub fn parse(word: &str) -> Option<Self> {
-        [
-            Self::Normal,
-            Self::Fifo,
-            Self::Delay,
-            Self::Transaction,
-            Self::Mixed,
-        ]
-        .into_iter()
-        .find(|kind| kind.as_str() == word)
+        [Self::Normal, Self::Fifo, Self::Delay, Self::Transaction, Self::Mixed]
+            .into_iter()
+            .find(|kind| kind.as_str() == word)
     }
 }
 

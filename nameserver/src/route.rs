@@ -63,11 +63,7 @@ impl NameServer {
     }
 
     /// Takes what `broker` (a master) serves, in place of all it registered before.
-    pub fn register<'a>(
-        &mut self,
-        broker: &BrokerAddress,
-        topics: impl IntoIterator<Item = &'a Topic>,
-    ) {
+    pub fn register<'a>(&mut self, broker: &BrokerAddress, topics: impl IntoIterator<Item = &'a Topic>) {
         self.topics.retain(|_, queues| {
             queues.remove(&broker.name);
             !queues.is_empty()
@@ -92,20 +88,13 @@ impl NameServer {
             permission: topic.permission,
             sys_flag: topic.sys_flag,
         };
-        self.topics
-            .entry(topic.name.clone())
-            .or_default()
-            .insert(broker.to_owned(), queues);
+        self.topics.entry(topic.name.clone()).or_default().insert(broker.to_owned(), queues);
     }
 
     /// Where `topic` lies; `None` where nobody serves it.
     pub fn route(&self, topic: &TopicName) -> Option<Route> {
         let queues: Vec<QueueData> = self.topics.get(topic)?.values().cloned().collect();
-        let brokers = queues
-            .iter()
-            .filter_map(|queue| self.brokers.get(&queue.broker))
-            .cloned()
-            .collect();
+        let brokers = queues.iter().filter_map(|queue| self.brokers.get(&queue.broker)).cloned().collect();
         Some(Route { brokers, queues })
     }
 
@@ -126,11 +115,7 @@ mod tests {
     use model::{TopicId, TopicKind};
 
     fn broker() -> BrokerAddress {
-        BrokerAddress {
-            cluster: "c".into(),
-            name: "b".into(),
-            address: "127.0.0.1:10911".into(),
-        }
+        BrokerAddress { cluster: "c".into(), name: "b".into(), address: "127.0.0.1:10911".into() }
     }
 
     fn topic(name: &str, queues: u32) -> Topic {
@@ -154,10 +139,7 @@ mod tests {
         assert_eq!(names.route(&TopicName::new("one").unwrap()), None);
         let two = names.route(&TopicName::new("two").unwrap()).unwrap();
         assert_eq!(
-            (
-                two.queues[0].read_queues,
-                two.brokers[0].addresses[&0].as_str()
-            ),
+            (two.queues[0].read_queues, two.brokers[0].addresses[&0].as_str()),
             (8, "127.0.0.1:10911")
         );
     }

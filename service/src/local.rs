@@ -39,14 +39,7 @@ impl Local {
     /// A service whose engine reads from the receiver; at most `capacity` requests wait there.
     pub fn new(capacity: usize) -> (Self, Receiver<Input>) {
         let (engine, inputs) = bounded(capacity);
-        (
-            Self {
-                engine,
-                ids: Arc::default(),
-                clients: Arc::default(),
-            },
-            inputs,
-        )
+        (Self { engine, ids: Arc::default(), clients: Arc::default() }, inputs)
     }
 
     /// Where work that was done goes, and the word to stop. Blocks while the queue is full.
@@ -69,12 +62,10 @@ impl Local {
     async fn call(&self, request: NodeRequest) -> Result<NodeReply, Unavailable> {
         let id = self.next_id();
         let (answer, answered) = oneshot::channel();
-        self.engine
-            .try_send(Input::Ask(id, request, Some(answer)))
-            .map_err(|error| match error {
-                TrySendError::Full(_) => Unavailable::Busy,
-                TrySendError::Disconnected(_) => Unavailable::Stopping,
-            })?;
+        self.engine.try_send(Input::Ask(id, request, Some(answer))).map_err(|error| match error {
+            TrySendError::Full(_) => Unavailable::Busy,
+            TrySendError::Disconnected(_) => Unavailable::Stopping,
+        })?;
         let mut unanswered = OnDrop::cancel(self.engine.clone(), id, self.next_id());
         let reply = answered.await;
         unanswered.disarm();
@@ -115,21 +106,9 @@ impl Service for Local {
     fn connect(&self) -> Connection {
         let id = ConnectionId(self.ids.fetch_add(1, Ordering::Relaxed));
         let (notify, notices) = mpsc::channel(NOTICES_MAX);
-        self.clients
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(id, notify);
-        let closed = OnDrop::disconnect(
-            self.engine.clone(),
-            id,
-            self.next_id(),
-            self.clients.clone(),
-        );
-        Connection {
-            id,
-            notices,
-            closed,
-        }
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner).insert(id, notify);
+        let closed = OnDrop::disconnect(self.engine.clone(), id, self.next_id(), self.clients.clone());
+        Connection { id, notices, closed }
     }
 }
 
@@ -143,11 +122,7 @@ pub(crate) struct OnDrop {
 
 impl OnDrop {
     fn cancel(engine: Sender<Input>, request: RequestId, id: RequestId) -> Self {
-        Self {
-            engine,
-            say: Some((id, Cancel { request }.into())),
-            clients: None,
-        }
+        Self { engine, say: Some((id, Cancel { request }.into())), clients: None }
     }
 
     fn disconnect(
@@ -171,17 +146,12 @@ impl OnDrop {
 impl Drop for OnDrop {
     fn drop(&mut self) {
         if let Some((connection, clients)) = &self.clients {
-            clients
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .remove(connection);
+            clients.lock().unwrap_or_else(PoisonError::into_inner).remove(connection);
         }
         if let Some((id, request)) = self.say.take() {
             // Where the queue is full this waits for the engine, for microseconds: a lost word would leave a
             // client in its groups, or a request parked, until its time is over.
-            let _ = self
-                .engine
-                .send(Input::Ask(id, NodeRequest::Broker(request), None));
+            let _ = self.engine.send(Input::Ask(id, NodeRequest::Broker(request), None));
         }
     }
 }

@@ -47,11 +47,7 @@ pub struct Node {
 
 impl Node {
     /// Opens the log on `disk` and registers what the broker serves.
-    pub fn open(
-        disk: Arc<dyn Disk>,
-        config: Config,
-        now: Now,
-    ) -> Result<(Self, Recovered), OpenError> {
+    pub fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Self, Recovered), OpenError> {
         let address = BrokerAddress {
             cluster: config.cluster.clone(),
             name: config.broker_name.clone(),
@@ -60,11 +56,7 @@ impl Node {
         let (broker, recovered) = Broker::open(disk, config, now)?;
         let mut names = NameServer::new();
         names.register(&address, []);
-        let mut node = Self {
-            broker,
-            names,
-            replies: VecDeque::new(),
-        };
+        let mut node = Self { broker, names, replies: VecDeque::new() };
         node.register_topics();
         Ok((node, recovered))
     }
@@ -118,9 +110,7 @@ impl Node {
         if let Some(reply) = self.replies.pop_front() {
             return Some(reply);
         }
-        self.broker
-            .poll_reply()
-            .map(|(id, reply)| (id, NodeReply::Broker(reply)))
+        self.broker.poll_reply().map(|(id, reply)| (id, NodeReply::Broker(reply)))
     }
 
     /// How long the driver may sleep if nothing comes. See [`Broker::next_wakeup`].

@@ -11,22 +11,14 @@ fn check(properties: &[(&str, &str)]) -> Result<Wanted, SendRefusal> {
 }
 
 fn at(ms: i64, level: u8) -> Result<Wanted, SendRefusal> {
-    Ok(Wanted::At {
-        deliver_at: Timestamp::from_millis(NOW.as_millis() + ms),
-        level,
-        clamped_from: None,
-    })
+    Ok(Wanted::At { deliver_at: Timestamp::from_millis(NOW.as_millis() + ms), level, clamped_from: None })
 }
 
 #[test]
 fn a_level_wins_over_seconds_over_milliseconds_over_a_moment() {
     let moment = (NOW.as_millis() + 4000).to_string();
-    let all = [
-        ("DELAY", "3"),
-        ("TIMER_DELAY_SEC", "2"),
-        ("TIMER_DELAY_MS", "3000"),
-        ("TIMER_DELIVER_MS", &moment),
-    ];
+    let all =
+        [("DELAY", "3"), ("TIMER_DELAY_SEC", "2"), ("TIMER_DELAY_MS", "3000"), ("TIMER_DELIVER_MS", &moment)];
     assert_eq!(check(&all), at(10_000, 3));
     assert_eq!(check(&all[1..]), at(2000, 0));
     assert_eq!(check(&all[2..]), at(3000, 0));
@@ -54,32 +46,17 @@ fn a_level_or_moment_that_is_not_ahead_is_now() {
 fn a_level_above_the_last_is_the_last_and_says_so() {
     let deliver_at = Timestamp::from_millis(NOW.as_millis() + 7_200_000);
     for level in [19, 1_000_000, i32::MAX] {
-        let expected = Wanted::At {
-            deliver_at,
-            level: 18,
-            clamped_from: Some(level),
-        };
+        let expected = Wanted::At { deliver_at, level: 18, clamped_from: Some(level) };
         assert_eq!(check(&[("DELAY", &level.to_string())]), Ok(expected));
     }
 }
 
 #[test]
 fn what_is_no_number_is_refused_by_name() {
-    for name in [
-        "DELAY",
-        "TIMER_DELAY_SEC",
-        "TIMER_DELAY_MS",
-        "TIMER_DELIVER_MS",
-    ] {
+    for name in ["DELAY", "TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"] {
         for value in ["abc", "1.5", " 1", "9223372036854775808", "1e3"] {
             let refusal = check(&[(name, value)]).unwrap_err();
-            assert_eq!(
-                refusal,
-                SendRefusal::DelayNotANumber {
-                    property: name,
-                    value: value.to_owned()
-                }
-            );
+            assert_eq!(refusal, SendRefusal::DelayNotANumber { property: name, value: value.to_owned() });
         }
     }
 }
@@ -87,10 +64,7 @@ fn what_is_no_number_is_refused_by_name() {
 #[test]
 fn a_moment_past_the_limit_is_refused_with_the_limit() {
     let limit = 86_400_000;
-    assert_eq!(
-        check(&[("TIMER_DELAY_MS", &limit.to_string())]),
-        at(limit, 0)
-    );
+    assert_eq!(check(&[("TIMER_DELAY_MS", &limit.to_string())]), at(limit, 0));
     for (name, value) in [
         ("TIMER_DELAY_MS", (limit + 1).to_string()),
         ("TIMER_DELAY_SEC", "9223372036854775807".to_owned()),
@@ -107,23 +81,10 @@ fn a_moment_past_the_limit_is_refused_with_the_limit() {
 
 #[test]
 fn a_settled_message_carries_no_live_instruction() {
-    let mut properties: Properties = [
-        ("DELAY", "3"),
-        ("TIMER_DELAY_SEC", "1"),
-        ("TIMER_DELAY_MS", "1"),
-        ("K", "v"),
-    ]
-    .into_iter()
-    .collect();
+    let mut properties: Properties =
+        [("DELAY", "3"), ("TIMER_DELAY_SEC", "1"), ("TIMER_DELAY_MS", "1"), ("K", "v")].into_iter().collect();
     settle(&mut properties, Some(NOW));
     let left: Vec<_> = properties.iter().collect();
     assert_eq!(left, [("K", "v"), ("TIMER_DELIVER_MS", "1700000000000")]);
-    assert_eq!(
-        wanted(
-            &properties,
-            NOW,
-            &Config::new("b", "127.0.0.1:1".parse().unwrap())
-        ),
-        Ok(Wanted::Now)
-    );
+    assert_eq!(wanted(&properties, NOW, &Config::new("b", "127.0.0.1:1".parse().unwrap())), Ok(Wanted::Now));
 }

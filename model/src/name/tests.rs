@@ -3,27 +3,16 @@ use super::*;
 #[test]
 fn names_are_refused_with_the_reason_and_the_limit() {
     assert_eq!(TopicName::new(" "), Err(NameError::Blank { what: "topic" }));
-    assert!(matches!(
-        GroupName::new("a/b"),
-        Err(NameError::BadCharacter { found: '/', .. })
-    ));
+    assert!(matches!(GroupName::new("a/b"), Err(NameError::BadCharacter { found: '/', .. })));
     let long = "t".repeat(128);
     let error = TopicName::new(&long).unwrap_err();
-    assert!(
-        error.to_string().contains("128 bytes, the limit is 127"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("128 bytes, the limit is 127"), "{error}");
     assert!(TopicName::new(&format!("%RETRY%{}", "g".repeat(120))).is_ok());
 }
 
 #[test]
 fn system_topics_are_told_from_others() {
-    for topic in [
-        "TBW102",
-        "SCHEDULE_TOPIC_XXXX",
-        "rmq_sys_wheel_timer",
-        "rmq_sys_anything",
-    ] {
+    for topic in ["TBW102", "SCHEDULE_TOPIC_XXXX", "rmq_sys_wheel_timer", "rmq_sys_anything"] {
         assert!(is_system_topic(topic), "{topic}");
     }
     assert!(!is_system_topic("orders"));
