@@ -23,10 +23,7 @@ pub(crate) struct Frontier {
 
 impl Frontier {
     pub(crate) const fn new(claimed: u64) -> Self {
-        Self {
-            claimed: AtomicU64::new(claimed),
-            zeroing: AtomicU64::new(IDLE),
-        }
+        Self { claimed: AtomicU64::new(claimed), zeroing: AtomicU64::new(IDLE) }
     }
 
     /// The engine is about to write `from..end`. False where it must not yet: a block there is being zeroed.
@@ -73,10 +70,7 @@ mod tests {
         let frontier = Frontier::new(0);
         assert!(frontier.claim(0, BLOCK + 8));
         assert!(!frontier.begin_block(BLOCK));
-        assert!(
-            frontier.claim(BLOCK, BLOCK + 8),
-            "a block left out stands in nobody's way"
-        );
+        assert!(frontier.claim(BLOCK, BLOCK + 8), "a block left out stands in nobody's way");
         assert!(frontier.begin_block(2 * BLOCK));
     }
 
@@ -84,9 +78,7 @@ mod tests {
     fn zeros_never_fall_onto_records_while_two_threads_race() {
         let frontier = Frontier::new(0);
         // What the two threads would write, one cell for each block: 1 is a record, 2 a zero over a record.
-        let cells: Vec<_> = (0..2000)
-            .map(|_| std::sync::atomic::AtomicU64::new(0))
-            .collect();
+        let cells: Vec<_> = (0..2000).map(|_| std::sync::atomic::AtomicU64::new(0)).collect();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for (i, cell) in cells.iter().enumerate() {
@@ -106,10 +98,6 @@ mod tests {
                 cell.store(1, super::Ordering::SeqCst);
             }
         });
-        assert!(
-            cells
-                .iter()
-                .all(|cell| cell.load(super::Ordering::SeqCst) == 1)
-        );
+        assert!(cells.iter().all(|cell| cell.load(super::Ordering::SeqCst) == 1));
     }
 }

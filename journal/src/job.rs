@@ -2,42 +2,44 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use env::Disk;
 
 use crate::error::SyncFailed;
 use crate::frontier::{BLOCK, Frontier};
-use crate::segment::{self, DURABLE_FILE, Durable};
+use crate::note::{NOTE_FILE, Note};
+use crate::segment;
 
 /// Work on the log's files for another thread. Each goes back through [`crate::Log::done`].
 #[derive(Debug, Clone)]
 pub enum Job {
     /// For the sync thread: callers wait for it.
-    Sync(Sync),
+    Sync(SyncJob),
     /// For the worker: nobody waits for it.
-    Prepare(Prepare),
+    Prepare(PrepareJob),
     /// For the worker: nobody waits for it.
-    Remove(Remove),
+    Remove(RemoveJob),
 }
 
 /// Makes all that was written durable, and notes how far that is.
 #[derive(Debug, Clone)]
-pub struct Sync {
+pub struct SyncJob {
     /// The segments to sync, oldest first.
     pub(crate) files: Vec<String>,
     /// Whether one of them may be missing from the folder after a loss of power.
     pub(crate) folder: bool,
-    /// What is durable once this is done, and that the names up to here are.
-    pub(crate) end: u64,
+    /// Up to where all is durable once this is done, and how that is noted.
+    pub(crate) note: Note,
     /// Whether the note of it is synced too.
     pub(crate) note_synced: bool,
+    pub(crate) gate: Arc<Gate>,
 }
 
 /// Fills a part of a segment with zeros, ahead of the records: overwriting them needs no change of the file
 /// system's own tables, so later syncs are faster and less spread.
 #[derive(Debug, Clone)]
-pub struct Prepare {
+pub struct PrepareJob {
     /// The part of the log.
     pub(crate) range: Range<u64>,
     /// Where its segment begins.
@@ -45,11 +47,12 @@ pub struct Prepare {
     /// Whether the segment's file may be new.
     pub(crate) folder: bool,
     pub(crate) frontier: Arc<Frontier>,
+    pub(crate) gate: Arc<Gate>,
 }
 
 /// Removes segments nobody needs, oldest first, so that those left never have a gap.
 #[derive(Debug, Clone)]
-pub struct Remove {
+pub struct RemoveJob {
     pub(crate) segments: Vec<Range<u64>>,
 }
 
@@ -59,10 +62,11 @@ pub struct JobDone(pub(crate) Outcome);
 
 #[derive(Debug)]
 pub(crate) enum Outcome {
+    /// The result says whether the note was written.
     Synced {
-        end: u64,
+        note: Note,
         note_synced: bool,
-        result: Result<(), SyncFailed>,
+        result: Result<bool, SyncFailed>,
     },
     Prepared {
         end: u64,
@@ -82,11 +86,7 @@ impl Job {
         JobDone(match self {
             Self::Sync(sync) => {
                 let result = sync.run(disk);
-                Outcome::Synced {
-                    end: sync.end,
-                    note_synced: sync.note_synced,
-                    result,
-                }
+                Outcome::Synced { note: sync.note, note_synced: sync.note_synced, result }
             }
             Self::Prepare(prepare) => prepare.run(disk),
             Self::Remove(remove) => remove.run(disk),
@@ -94,24 +94,25 @@ impl Job {
     }
 }
 
-impl Sync {
-    pub(crate) fn run(&self, disk: &dyn Disk) -> Result<(), SyncFailed> {
+impl SyncJob {
+    /// Gives whether the note was written.
+    pub(crate) fn run(&self, disk: &dyn Disk) -> Result<bool, SyncFailed> {
         for file in &self.files {
-            disk.sync(file).map_err(failed(file))?;
+            self.gate.sync(disk, file)?;
         }
         if self.folder {
             disk.sync_folder().map_err(failed(FOLDER))?;
         }
         // Without the note the next start writes more again and believes less: no reason to stop.
-        let noted = Durable(self.end).write(disk);
-        if self.note_synced && noted.is_ok() {
-            let _ = disk.sync(DURABLE_FILE);
+        let noted = self.note.write(disk).is_ok();
+        if self.note_synced && noted {
+            let _ = disk.sync(NOTE_FILE);
         }
-        Ok(())
+        Ok(noted)
     }
 }
 
-impl Prepare {
+impl PrepareJob {
     fn run(self, disk: &dyn Disk) -> Outcome {
         let file = segment::name(self.segment);
         let end = self.range.end;
@@ -120,16 +121,12 @@ impl Prepare {
         // A full disk or a bad write is for the records to meet: they are written where no zeros are, too. A
         // sync that fails may have dropped records of the same file, whoever asked for it.
         if written.is_ok() {
-            result = disk.sync(&file).map_err(failed(&file));
+            result = self.gate.sync(disk, &file);
             if result.is_ok() && self.folder {
                 result = disk.sync_folder().map_err(failed(FOLDER));
             }
         }
-        Outcome::Prepared {
-            end,
-            named: self.folder && written.is_ok() && result.is_ok(),
-            result,
-        }
+        Outcome::Prepared { end, named: self.folder && written.is_ok() && result.is_ok(), result }
     }
 
     fn write_zeros(&self, disk: &dyn Disk, file: &str) -> io::Result<()> {
@@ -138,8 +135,7 @@ impl Prepare {
         while block < self.range.end {
             let end = self.range.end.min(block + BLOCK);
             if self.frontier.begin_block(block) {
-                let written =
-                    disk.write_at(file, block - self.segment, &zeros[..(end - block) as usize]);
+                let written = disk.write_at(file, block - self.segment, &zeros[..(end - block) as usize]);
                 self.frontier.end_block();
                 written?;
             }
@@ -149,7 +145,7 @@ impl Prepare {
     }
 }
 
-impl Remove {
+impl RemoveJob {
     fn run(self, disk: &dyn Disk) -> Outcome {
         let mut first = None;
         for segment in self.segments {
@@ -160,25 +156,37 @@ impl Remove {
                 Err(_) => break,
             }
             if let Err(source) = disk.sync_folder() {
-                return Outcome::Removed {
-                    first,
-                    result: Err(failed(FOLDER)(source)),
-                };
+                return Outcome::Removed { first, result: Err(failed(FOLDER)(source)) };
             }
             first = Some(segment.end);
         }
-        Outcome::Removed {
-            first,
-            result: Ok(()),
+        Outcome::Removed { first, result: Ok(()) }
+    }
+}
+
+/// Lets one thread at a time sync the log's files, and none after a sync failed.
+///
+/// The kernel reports a lost write to one of the callers that sync a file at the same time. The other would
+/// take its own success for the truth.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    failed: Mutex<bool>,
+}
+
+impl Gate {
+    fn sync(&self, disk: &dyn Disk, file: &str) -> Result<(), SyncFailed> {
+        let mut shut = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if *shut {
+            return Err(failed(file)(io::Error::other("an earlier sync of the log failed")));
         }
+        let result = disk.sync(file).map_err(failed(file));
+        *shut = result.is_err();
+        result
     }
 }
 
 const FOLDER: &str = "the data folder";
 
 fn failed(file: &str) -> impl Fn(io::Error) -> SyncFailed + '_ {
-    |source| SyncFailed {
-        file: file.to_owned(),
-        source,
-    }
+    |source| SyncFailed { file: file.to_owned(), source }
 }

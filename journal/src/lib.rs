@@ -20,6 +20,7 @@ mod error;
 mod frontier;
 mod job;
 mod log;
+mod note;
 mod reader;
 mod record;
 mod recover;
@@ -27,7 +28,7 @@ mod segment;
 mod tail;
 
 pub use error::{OpenError, ReadError, SyncFailed, WriteError};
-pub use job::{Job, JobDone, Prepare, Remove, Sync};
+pub use job::{Job, JobDone, PrepareJob, RemoveJob, SyncJob};
 pub use log::{Log, Options};
 pub use reader::Reader;
 pub use record::{Extent, Header, Kind, Record};

@@ -10,7 +10,8 @@ use model::LogOffset;
 
 use crate::error::{OpenError, SyncFailed, WriteError};
 use crate::frontier::Frontier;
-use crate::job::{Job, JobDone, Outcome, Prepare, Remove, Sync};
+use crate::job::{Gate, Job, JobDone, Outcome, PrepareJob, RemoveJob, SyncJob};
+use crate::note::Note;
 use crate::reader::Reader;
 use crate::record::{self, Extent, Frame, HEADER_BYTES, Header, Kind, MARK, Record};
 use crate::recover::{self, Recovery};
@@ -30,11 +31,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            segment_bytes: 256 << 20,
-            step_bytes: 4 << 20,
-            tail_bytes: 64 << 20,
-        }
+        Self { segment_bytes: 256 << 20, step_bytes: 4 << 20, tail_bytes: 64 << 20 }
     }
 }
 
@@ -61,11 +58,14 @@ pub struct Log {
     first: u64,
     written: u64,
     durable: u64,
-    /// What the note of the durable place says that was itself synced.
+    /// The note of the durable place that was last written.
+    note: Note,
+    /// What a note said that was itself synced, or was meant to be.
     noted: u64,
     /// Segments that begin before this place are durable by name.
     named: u64,
     frontier: Arc<Frontier>,
+    gate: Arc<Gate>,
     /// Up to here the files are zeros ahead of the records, or were meant to be.
     prepared: u64,
     /// Where this life began to append.
@@ -121,16 +121,10 @@ impl Log {
         each: &mut dyn FnMut(Record<'_>),
     ) -> Result<(Self, Recovery), OpenError> {
         let bytes = options.segment_bytes;
-        assert!(
-            segment::is_segment_size(bytes),
-            "a segment of {bytes} bytes"
-        );
+        assert!(segment::is_segment_size(bytes), "a segment of {bytes} bytes");
         let found = recover::recover(&*disk, &options, from.0, each)?;
         let end = found.recovery.end.0;
-        let segment = found
-            .layout
-            .segment(end)
-            .expect("the log ends in a segment or behind all of them");
+        let segment = found.layout.segment(end).expect("the log ends in a segment or behind all of them");
         let mut log = Self {
             disk,
             options,
@@ -140,9 +134,11 @@ impl Log {
             first: found.recovery.first.0,
             written: end,
             durable: found.known,
+            note: found.note,
             noted: 0,
             named: 0,
             frontier: Arc::new(Frontier::new(end)),
+            gate: Arc::default(),
             prepared: found.zeroed,
             began: end,
             forgotten: 0,
@@ -152,7 +148,7 @@ impl Log {
             poisoned: false,
             segment,
         };
-        if found.unbegun || end == log.segment.start {
+        if end == log.segment.start {
             log.push_mark();
         } else {
             log.begin_life();
@@ -176,25 +172,24 @@ impl Log {
         if let Err(error) = self.write() {
             let file = segment::name(self.segment.start);
             return Err(match error {
-                WriteError::Io { file, source, .. } => OpenError::Io {
-                    doing: "writing",
-                    file,
-                    source,
-                },
+                WriteError::Io { file, source, .. } => OpenError::Io { doing: "writing", file, source },
                 WriteError::Poisoned => {
                     unreachable!("a log that just opened is not poisoned: {file}")
                 }
             });
         }
+        // So that the note has a name before it says anything new.
+        let note = self.note.next(self.durable);
+        if note.write(&*self.disk).is_ok() {
+            self.note = note;
+        }
         let mut sync = self.sync();
         (sync.folder, sync.note_synced) = (true, true);
-        let synced = |SyncFailed { file, source }| OpenError::Io {
-            doing: "syncing",
-            file,
-            source,
-        };
-        sync.run(&*self.disk).map_err(synced)?;
-        (self.durable, self.noted, self.named) = (sync.end, sync.end, sync.end);
+        let synced = |SyncFailed { file, source }| OpenError::Io { doing: "syncing", file, source };
+        if sync.run(&*self.disk).map_err(synced)? {
+            self.note = sync.note;
+        }
+        (self.durable, self.noted, self.named) = (self.written, self.written, self.written);
         Ok(())
     }
 
@@ -205,10 +200,7 @@ impl Log {
     /// Where the payload is longer than [`Log::payload_max`].
     pub fn place(&mut self, payload_length: usize) -> LogOffset {
         let max = self.payload_max();
-        assert!(
-            payload_length <= max,
-            "a payload of {payload_length} bytes, the limit is {max}"
-        );
+        assert!(payload_length <= max, "a payload of {payload_length} bytes, the limit is {max}");
         if record::size(payload_length) as u64 > self.room() {
             self.roll();
         }
@@ -242,10 +234,7 @@ impl Log {
             reference: header.reference.0,
         };
         self.push(&frame, payload_length, |buffer| fill(at, buffer));
-        Extent {
-            at,
-            length: payload_length as u32,
-        }
+        Extent { at, length: payload_length as u32 }
     }
 
     fn push(&mut self, frame: &Frame, length: usize, fill: impl FnOnce(&mut Vec<u8>)) {
@@ -258,20 +247,13 @@ impl Log {
     }
 
     fn own_frame(&self, kind: u8) -> Frame {
-        Frame {
-            at: self.tail.end(),
-            kind,
-            flags: 0,
-            epoch: self.epoch,
-            due_ms: 0,
-            reference: 0,
-        }
+        Frame { at: self.tail.end(), kind, flags: 0, epoch: self.epoch, due_ms: 0, reference: 0 }
     }
 
     fn push_mark(&mut self) {
         let (frame, bytes) = (self.own_frame(MARK), self.segment.end - self.segment.start);
         self.push(&frame, MARK_PAYLOAD, |buffer| {
-            segment::encode_mark(bytes, buffer)
+            segment::encode_mark(bytes, buffer);
         });
     }
 
@@ -281,10 +263,7 @@ impl Log {
             let frame = self.own_frame(Kind::Pad as u8);
             self.push(&frame, 0, |_| ());
         }
-        self.segment = self
-            .layout
-            .segment(self.segment.end)
-            .expect("the layout has no end");
+        self.segment = self.layout.segment(self.segment.end).expect("the layout has no end");
         self.tail.jump(self.segment.start);
         self.push_mark();
     }
@@ -300,21 +279,14 @@ impl Log {
             return Err(WriteError::Poisoned);
         }
         while let Some((at, bytes)) = self.tail.bytes_from(self.written) {
-            let segment = self
-                .layout
-                .segment(at)
-                .expect("what was appended is in the layout");
+            let segment = self.layout.segment(at).expect("what was appended is in the layout");
             let end = at + bytes.len() as u64;
             if !self.frontier.claim(at, end) {
                 break;
             }
             let (file, place) = (segment::name(segment.start), at - segment.start);
             if let Err(source) = self.disk.write_at(&file, place, bytes) {
-                return Err(WriteError::Io {
-                    file,
-                    at: place,
-                    source,
-                });
+                return Err(WriteError::Io { file, at: place, source });
             }
             self.written = end;
         }
@@ -356,10 +328,7 @@ impl Log {
     /// Lets go of the segments that lie wholly before `before`; a [`Job::Remove`] will remove them. The
     /// segment being written always stays.
     pub fn forget(&mut self, before: LogOffset) {
-        let active = self
-            .layout
-            .segment(self.durable)
-            .map_or(0, |segment| segment.start);
+        let active = self.layout.segment(self.durable).map_or(0, |segment| segment.start);
         self.forgotten = before.0.min(active).max(self.first);
     }
 
@@ -389,36 +358,29 @@ impl Log {
         Some(Job::Sync(sync))
     }
 
-    fn sync(&self) -> Sync {
+    fn sync(&self) -> SyncJob {
         let segments: Vec<_> = self.layout.segments(self.durable..self.written).collect();
-        let files = segments
-            .iter()
-            .map(|segment| segment::name(segment.start))
-            .collect();
+        let files = segments.iter().map(|segment| segment::name(segment.start)).collect();
         // A full segment is never looked at again but by readers: from then on its end must be known.
         let sealed = segments.len() > 1;
         let folder = segments.iter().any(|segment| segment.start >= self.named);
-        Sync {
+        SyncJob {
             files,
             folder,
-            end: self.written,
+            note: self.note.next(self.written),
             note_synced: sealed,
+            gate: Arc::clone(&self.gate),
         }
     }
 
     fn poll_prepare(&mut self) -> Option<Job> {
         let appended = self.tail.end();
-        let step = (appended - self.began)
-            .max(FIRST_STEP_BYTES)
-            .min(self.options.step_bytes);
+        let step = (appended - self.began).max(FIRST_STEP_BYTES).min(self.options.step_bytes);
         if self.prepare_out || self.prepared >= appended + step {
             return None;
         }
         let wanted = self.prepared.max(appended);
-        let segment = self
-            .layout
-            .segment(wanted)
-            .expect("what is appended or prepared is in the layout");
+        let segment = self.layout.segment(wanted).expect("what is appended or prepared is in the layout");
         let start = segment.start + (wanted - segment.start).next_multiple_of(PAGE);
         let end = (start + step).min(segment.end);
         if start >= end {
@@ -429,11 +391,12 @@ impl Log {
         self.prepare_out = true;
         let folder = segment.start >= self.named;
         let frontier = Arc::clone(&self.frontier);
-        Some(Job::Prepare(Prepare {
+        Some(Job::Prepare(PrepareJob {
             range: start..end,
             segment: segment.start,
             folder,
             frontier,
+            gate: Arc::clone(&self.gate),
         }))
     }
 
@@ -442,33 +405,29 @@ impl Log {
             return None;
         }
         let gone = |segment: &Range<u64>| segment.end <= self.forgotten;
-        let segments: Vec<_> = self
-            .layout
-            .segments(self.first..self.forgotten)
-            .take_while(gone)
-            .collect();
+        let segments: Vec<_> = self.layout.segments(self.first..self.forgotten).take_while(gone).collect();
         if segments.is_empty() {
             return None;
         }
         self.remove_out = true;
-        Some(Job::Remove(Remove { segments }))
+        Some(Job::Remove(RemoveJob { segments }))
     }
 
     /// A job came back. A failed sync, whichever job it was part of, poisons the log.
     pub fn done(&mut self, done: JobDone) -> Result<(), SyncFailed> {
         let result = match done.0 {
-            Outcome::Synced {
-                end,
-                note_synced,
-                result,
-            } => {
+            Outcome::Synced { note, note_synced, result } => {
                 self.sync_out = false;
-                if result.is_ok() {
-                    self.durable = end;
-                    self.named = self.named.max(end);
-                    self.noted = if note_synced { end } else { self.noted };
-                }
-                result
+                result.map(|written| {
+                    self.durable = note.durable;
+                    self.named = self.named.max(note.durable);
+                    if written {
+                        self.note = note;
+                    }
+                    if note_synced {
+                        self.noted = note.durable;
+                    }
+                })
             }
             Outcome::Prepared { end, named, result } => {
                 self.prepare_out = false;

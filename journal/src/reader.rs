@@ -71,18 +71,10 @@ impl Reader {
     fn place(&self, at: LogOffset) -> Result<Place, ReadError> {
         let at = at.0;
         // A place near the end of 64 bits is in no segment there can be.
-        let segment = (at < u64::MAX / 2)
-            .then(|| self.layout.segment(at))
-            .flatten();
+        let segment = (at < u64::MAX / 2).then(|| self.layout.segment(at)).flatten();
         let Some(segment) = segment else {
             let bad = Bad::new("a place the log holds", format!("log offset {at}"));
-            return Err(Place {
-                file: segment::name(at),
-                at: 0,
-                log_offset: at,
-                room: 0,
-            }
-            .corrupt(bad));
+            return Err(Place { file: segment::name(at), at: 0, log_offset: at, room: 0 }.corrupt(bad));
         };
         Ok(Place {
             file: segment::name(segment.start),
@@ -97,25 +89,18 @@ impl Place {
     /// Reads exactly `length` bytes, which the segment has room for.
     fn read(&self, disk: &dyn Disk, length: usize) -> Result<Vec<u8>, ReadError> {
         // A file is shorter than its segment while that is being filled; nothing is allocated for what it lacks.
-        let have = disk
-            .len(&self.file)
-            .map_err(|source| self.io(source))?
-            .saturating_sub(self.at);
+        let have = disk.len(&self.file).map_err(|source| self.io(source))?.saturating_sub(self.at);
         if have < length as u64 {
-            return Err(self.corrupt(Bad::new(
-                format!("{length} bytes"),
-                format!("{have} up to the file's end"),
-            )));
+            return Err(
+                self.corrupt(Bad::new(format!("{length} bytes"), format!("{have} up to the file's end")))
+            );
         }
         let mut bytes = vec![0; length];
-        let read = disk
-            .read_at(&self.file, self.at, &mut bytes)
-            .map_err(|source| self.io(source))?;
+        let read = disk.read_at(&self.file, self.at, &mut bytes).map_err(|source| self.io(source))?;
         if read < length {
-            return Err(self.corrupt(Bad::new(
-                format!("{length} bytes"),
-                format!("{read} up to the file's end"),
-            )));
+            return Err(
+                self.corrupt(Bad::new(format!("{length} bytes"), format!("{read} up to the file's end")))
+            );
         }
         Ok(bytes)
     }
@@ -125,20 +110,11 @@ impl Place {
     }
 
     fn corrupt(&self, bad: Bad) -> ReadError {
-        ReadError::Corrupt {
-            file: self.file.clone(),
-            at: self.at,
-            expected: bad.expected,
-            found: bad.found,
-        }
+        ReadError::Corrupt { file: self.file.clone(), at: self.at, expected: bad.expected, found: bad.found }
     }
 
     fn io(&self, source: io::Error) -> ReadError {
-        ReadError::Io {
-            file: self.file.clone(),
-            at: self.at,
-            source,
-        }
+        ReadError::Io { file: self.file.clone(), at: self.at, source }
     }
 }
 

@@ -138,10 +138,7 @@ pub(crate) struct Bad {
 
 impl Bad {
     pub(crate) fn new(expected: impl Into<String>, found: impl Into<String>) -> Self {
-        Self {
-            expected: expected.into(),
-            found: found.into(),
-        }
+        Self { expected: expected.into(), found: found.into() }
     }
 }
 
@@ -154,12 +151,7 @@ pub(crate) const fn size(payload_length: usize) -> usize {
 ///
 /// # Panics
 /// Where `fill` adds another length than it was said to: the record's place was chosen by that length.
-pub(crate) fn encode(
-    buffer: &mut Vec<u8>,
-    frame: &Frame,
-    length: usize,
-    fill: impl FnOnce(&mut Vec<u8>),
-) {
+pub(crate) fn encode(buffer: &mut Vec<u8>, frame: &Frame, length: usize, fill: impl FnOnce(&mut Vec<u8>)) {
     let start = buffer.len();
     buffer.reserve(size(length));
     buffer.extend_from_slice(&[0; 4]);
@@ -172,10 +164,7 @@ pub(crate) fn encode(
     buffer.extend_from_slice(&frame.reference.to_le_bytes());
     fill(buffer);
     let filled = buffer.len() - start - HEADER_BYTES;
-    assert!(
-        filled == length,
-        "a payload of {length} bytes was placed, {filled} were filled in"
-    );
+    assert!(filled == length, "a payload of {length} bytes was placed, {filled} were filled in");
     let crc = crc32fast::hash(&buffer[start + 4..]);
     buffer[start..start + 4].copy_from_slice(&crc.to_le_bytes());
     buffer.resize(start + size(length), 0);
@@ -186,9 +175,7 @@ pub(crate) fn encode(
 /// # Panics
 /// Where `bytes` are fewer than a header's.
 pub(crate) fn decode(bytes: &[u8], at: u64, room: u64) -> Result<Claim, Bad> {
-    let bytes: &[u8; HEADER_BYTES] = bytes[..HEADER_BYTES]
-        .try_into()
-        .expect("as long as the range says");
+    let bytes: &[u8; HEADER_BYTES] = bytes[..HEADER_BYTES].try_into().expect("as long as the range says");
     if bytes.iter().all(|b| *b == 0) {
         return Err(Bad::new(format!("the record of log offset {at}"), "zeros"));
     }
@@ -203,30 +190,17 @@ pub(crate) fn decode(bytes: &[u8], at: u64, room: u64) -> Result<Claim, Bad> {
         reference: u64_at(32),
     };
     if frame.at != at {
-        return Err(Bad::new(
-            format!("log offset {at}"),
-            format!("log offset {}", frame.at),
-        ));
+        return Err(Bad::new(format!("log offset {at}"), format!("log offset {}", frame.at)));
     }
     let header_bytes = u16::from_le_bytes([bytes[18], bytes[19]]);
     if usize::from(header_bytes) != HEADER_BYTES {
-        return Err(Bad::new(
-            format!("a header of {HEADER_BYTES} bytes"),
-            format!("one of {header_bytes}"),
-        ));
+        return Err(Bad::new(format!("a header of {HEADER_BYTES} bytes"), format!("one of {header_bytes}")));
     }
     let length = u32_at(4);
     if (length as usize) < HEADER_BYTES || u64::from(length) > room {
-        return Err(Bad::new(
-            format!("a length of {HEADER_BYTES} to {room}"),
-            format!("length {length}"),
-        ));
+        return Err(Bad::new(format!("a length of {HEADER_BYTES} to {room}"), format!("length {length}")));
     }
-    Ok(Claim {
-        frame,
-        length: length as usize,
-        crc: u32_at(0),
-    })
+    Ok(Claim { frame, length: length as usize, crc: u32_at(0) })
 }
 
 impl Claim {
@@ -236,10 +210,7 @@ impl Claim {
         if crc == self.crc {
             return Ok(());
         }
-        Err(Bad::new(
-            format!("crc {:#010x}", self.crc),
-            format!("bytes of crc {crc:#010x}"),
-        ))
+        Err(Bad::new(format!("crc {:#010x}", self.crc), format!("bytes of crc {crc:#010x}")))
     }
 
     /// Bytes the record takes in the log.
@@ -249,19 +220,8 @@ impl Claim {
 
     /// The header, if the kind is one that others know.
     pub(crate) fn header(&self) -> Option<Header> {
-        let Frame {
-            kind,
-            flags,
-            due_ms,
-            reference,
-            ..
-        } = self.frame;
-        Some(Header {
-            kind: Kind::of(kind)?,
-            flags,
-            due_ms,
-            reference: LogOffset(reference),
-        })
+        let Frame { kind, flags, due_ms, reference, .. } = self.frame;
+        Some(Header { kind: Kind::of(kind)?, flags, due_ms, reference: LogOffset(reference) })
     }
 }
 

@@ -10,7 +10,7 @@
 //! kernel writes back in any order, so a power loss right behind a change of segments may keep the later one
 //! and tear the earlier one, both not yet durable.
 //!
-//! An epoch changes at marks alone. A record of an earlier life that lines up behind a new tail is therefore
+//! An epoch changes at the log's own records alone, marks and pads. A record of an earlier life that lines up behind a new tail is therefore
 //! not taken for a part of it, even if the zeroing was lost.
 //!
 //! What stands behind the known place can be read, but a sync that failed in an earlier life may have
@@ -24,8 +24,9 @@ use model::LogOffset;
 
 use crate::error::OpenError;
 use crate::log::Options;
+use crate::note::{NOTE_FILE, Note};
 use crate::record::{self, Bad, Claim, HEADER_BYTES, Kind, MARK, Record};
-use crate::segment::{self, Durable, FORMAT, Layout, MARK_BYTES};
+use crate::segment::{self, FORMAT, Layout, MARK_BYTES};
 
 /// Bytes read at a time.
 const READ_BYTES: usize = 4 << 20;
@@ -54,8 +55,8 @@ pub(crate) struct Found {
     pub(crate) layout: Layout,
     /// Up to here the log was durable before this start.
     pub(crate) known: u64,
-    /// Whether a segment must be begun where the log ends, though that lies within the layout.
-    pub(crate) unbegun: bool,
+    /// The newest note there was.
+    pub(crate) note: Note,
     /// Where the active segment's file ends, in log offsets; from the log's end to there it is zeros.
     pub(crate) zeroed: u64,
 }
@@ -67,50 +68,22 @@ pub(crate) fn recover(
     from: u64,
     each: &mut dyn FnMut(Record<'_>),
 ) -> Result<Found, OpenError> {
-    let names = disk
-        .list()
-        .map_err(io_error("listing", "the data folder"))?;
-    let firsts: Vec<u64> = names
-        .iter()
-        .filter_map(|name| segment::first_of(name))
-        .collect();
-    let noted = Durable::read(disk).map_err(io_error("reading", segment::DURABLE_FILE))?;
-    let known = noted.map_or(0, |noted| noted.0).max(from);
+    let names = disk.list().map_err(io_error("listing", "the data folder"))?;
+    let firsts: Vec<u64> = names.iter().filter_map(|name| segment::first_of(name)).collect();
+    let noted = Note::read(disk).map_err(io_error("reading", NOTE_FILE))?;
+    let known = noted.map_or(0, |note| note.durable).max(from);
     if firsts.is_empty() {
         if known > 0 {
             let expected = format!("a log that was durable up to {known}");
-            return Err(corrupt(
-                segment::name(0),
-                0,
-                Bad::new(expected, "no segment"),
-            ));
+            return Err(corrupt(segment::name(0), 0, Bad::new(expected, "no segment")));
         }
         let layout = Layout::new(vec![0], options.segment_bytes, options.segment_bytes);
-        let recovery = Recovery {
-            epoch: 1,
-            ..Recovery::default()
-        };
-        return Ok(Found {
-            recovery,
-            layout,
-            known,
-            unbegun: true,
-            zeroed: 0,
-        });
+        let recovery = Recovery { epoch: 1, ..Recovery::default() };
+        return Ok(Found { recovery, layout, known, note: Note::EMPTY, zeroed: 0 });
     }
 
-    let oldest = firsts
-        .partition_point(|first| *first <= from)
-        .saturating_sub(1);
-    let mut scan = Scan {
-        disk,
-        known,
-        from,
-        each,
-        epoch: 0,
-        records: 0,
-        window: Window::default(),
-    };
+    let oldest = firsts.partition_point(|first| *first <= from).saturating_sub(1);
+    let mut scan = Scan { disk, known, from, each, epoch: 0, records: 0, window: Window::default() };
     // The segment the log ends in, by its number; where it ends; and the bad record there, if that is the end.
     let (mut last, mut ended, mut stop) = (oldest, firsts[oldest], None);
     for (i, first) in firsts.iter().enumerate().skip(oldest) {
@@ -136,11 +109,8 @@ pub(crate) fn recover(
         let first = firsts[last];
         let orphan = noted.is_none() && begins_well(disk, &firsts[last + 1..])?;
         if at < known || orphan {
-            let (file, at) = if at == ended {
-                (segment::name(at), 0)
-            } else {
-                (segment::name(first), at - first)
-            };
+            let (file, at) =
+                if at == ended { (segment::name(at), 0) } else { (segment::name(first), at - first) };
             return Err(corrupt(file, at, bad));
         }
         end = at;
@@ -148,13 +118,8 @@ pub(crate) fn recover(
     }
     if end < known {
         let bad = Bad::new(format!("a log that was durable up to {known}"), "its end");
-        return Err(corrupt(
-            segment::name(firsts[last]),
-            end - firsts[last],
-            bad,
-        ));
+        return Err(corrupt(segment::name(firsts[last]), end - firsts[last], bad));
     }
-    scan.check_from(end, firsts[last])?;
 
     let active = firsts[last];
     let file = segment::name(active);
@@ -164,20 +129,11 @@ pub(crate) fn recover(
         first: LogOffset(firsts[0]),
         end: LogOffset(end),
         cut_bytes,
-        epoch: scan
-            .epoch
-            .checked_add(1)
-            .expect("a server starts fewer than 2^32 times"),
+        epoch: scan.epoch.checked_add(1).expect("a server starts fewer than 2^32 times"),
     };
     let zeroed = (active + length).min(ended).max(end);
     let layout = Layout::new(firsts[..=last].to_vec(), ended, options.segment_bytes);
-    Ok(Found {
-        recovery,
-        layout,
-        known: known.min(end),
-        unbegun: end == active,
-        zeroed,
-    })
+    Ok(Found { recovery, layout, known: known.min(end), note: noted.unwrap_or(Note::EMPTY), zeroed })
 }
 
 /// How a segment ends.
@@ -185,11 +141,7 @@ enum End {
     /// Filled up to this place, where the next segment begins.
     Full(u64),
     /// A bad record; the segment's size where its mark could be read.
-    Bad {
-        at: u64,
-        size: Option<u64>,
-        bad: Bad,
-    },
+    Bad { at: u64, size: Option<u64>, bad: Bad },
 }
 
 /// A walk over the records.
@@ -212,11 +164,7 @@ impl Scan<'_> {
         let size = match self.mark(first)? {
             Ok(size) => size,
             Err(bad) => {
-                return Ok(End::Bad {
-                    at: first,
-                    size: None,
-                    bad,
-                });
+                return Ok(End::Bad { at: first, size: None, bad });
             }
         };
         let end = first + size;
@@ -232,11 +180,7 @@ impl Scan<'_> {
                 }
                 Ok(claim) => at += claim.size(),
                 Err(bad) => {
-                    break End::Bad {
-                        at,
-                        size: Some(size),
-                        bad,
-                    };
+                    break End::Bad { at, size: Some(size), bad };
                 }
             }
         };
@@ -246,19 +190,7 @@ impl Scan<'_> {
 
     /// Reads the mark a segment begins with; gives the segment's size.
     fn mark(&mut self, first: u64) -> Result<Result<u64, Bad>, OpenError> {
-        let bytes = self
-            .window
-            .bytes(self.disk, self.known, first, MARK_BYTES as usize)?;
-        if let Some(format) = segment::format_of(bytes)
-            && format > FORMAT
-        {
-            let file = self.window.file.clone();
-            return Err(OpenError::NewerFormat {
-                file,
-                found: format,
-                known: FORMAT,
-            });
-        }
+        let bytes = self.window.bytes(self.disk, self.known, first, MARK_BYTES as usize)?;
         if bytes.len() < MARK_BYTES as usize {
             let found = format!("{} bytes up to the file's end", bytes.len());
             return Ok(Err(Bad::new("the mark a segment begins with", found)));
@@ -269,15 +201,19 @@ impl Scan<'_> {
         };
         if claim.frame.kind != MARK {
             let found = format!("kind {}", claim.frame.kind);
-            return Ok(Err(Bad::new(
-                format!("kind {MARK}, the mark a segment begins with"),
-                found,
-            )));
+            return Ok(Err(Bad::new(format!("kind {MARK}, the mark a segment begins with"), found)));
         }
         if let Err(bad) = claim.check(bytes) {
             return Ok(Err(bad));
         }
-        let size = segment::decode_mark(&bytes[HEADER_BYTES..claim.length]);
+        let size = match segment::decode_mark(&bytes[HEADER_BYTES..claim.length]) {
+            Ok((FORMAT, size)) => Ok(size),
+            Ok((format, _)) => {
+                let file = self.window.file.clone();
+                return Err(OpenError::NewerFormat { file, found: format, known: FORMAT });
+            }
+            Err(bad) => Err(bad),
+        };
         Ok(self.enter_epoch(&claim).and(size))
     }
 
@@ -285,10 +221,7 @@ impl Scan<'_> {
     fn record(&mut self, at: u64, room: u64) -> Result<Result<Claim, Bad>, OpenError> {
         let bytes = self.window.bytes(self.disk, self.known, at, HEADER_BYTES)?;
         if bytes.len() < HEADER_BYTES {
-            return Ok(Err(Bad::new(
-                format!("the record of log offset {at}"),
-                "the file's end",
-            )));
+            return Ok(Err(Bad::new(format!("the record of log offset {at}"), "the file's end")));
         }
         let claim = match record::decode(bytes, at, room) {
             Ok(claim) => claim,
@@ -297,63 +230,43 @@ impl Scan<'_> {
         let bytes = self.window.bytes(self.disk, self.known, at, claim.length)?;
         if bytes.len() < claim.length {
             let found = format!("{} bytes up to the file's end", bytes.len());
-            return Ok(Err(Bad::new(
-                format!("a record of {} bytes", claim.length),
-                found,
-            )));
+            return Ok(Err(Bad::new(format!("a record of {} bytes", claim.length), found)));
         }
         if let Err(bad) = claim.check(bytes) {
             return Ok(Err(bad));
         }
-        if claim.frame.kind == MARK {
+        if claim.frame.kind == MARK || claim.frame.kind == Kind::Pad as u8 {
             return Ok(self.enter_epoch(&claim).map(|()| claim));
         }
         if claim.frame.epoch != self.epoch {
             let (expected, found) = (self.epoch, claim.frame.epoch);
-            return Ok(Err(Bad::new(
-                format!("epoch {expected}"),
-                format!("a record of epoch {found}"),
-            )));
+            return Ok(Err(Bad::new(format!("epoch {expected}"), format!("a record of epoch {found}"))));
         }
         let Some(header) = claim.header() else {
             let found = format!("kind {}", claim.frame.kind);
             let (file, at) = (self.window.file.clone(), at - self.window.first);
-            return Err(corrupt(
-                file,
-                at,
-                Bad::new("a kind this build knows", found),
-            ));
+            return Err(corrupt(file, at, Bad::new("a kind this build knows", found)));
         };
-        if header.kind != Kind::Pad && at >= self.from {
+        if at < self.from && self.from < at + claim.size() {
+            let bad = Bad::new(format!("a record that begins at {}", self.from), "one that began before");
+            return Err(corrupt(self.window.file.clone(), at - self.window.first, bad));
+        }
+        if at >= self.from {
             let payload = &bytes[HEADER_BYTES..claim.length];
-            (self.each)(Record {
-                at: LogOffset(at),
-                epoch: claim.frame.epoch,
-                header,
-                payload,
-            });
+            (self.each)(Record { at: LogOffset(at), epoch: claim.frame.epoch, header, payload });
             self.records += 1;
         }
         Ok(Ok(claim))
     }
 
-    fn enter_epoch(&mut self, mark: &Claim) -> Result<(), Bad> {
-        let epoch = mark.frame.epoch;
+    fn enter_epoch(&mut self, own: &Claim) -> Result<(), Bad> {
+        let epoch = own.frame.epoch;
         if epoch < self.epoch {
             let expected = format!("epoch {} or later", self.epoch);
-            return Err(Bad::new(expected, format!("a mark of epoch {epoch}")));
+            return Err(Bad::new(expected, format!("epoch {epoch}")));
         }
         self.epoch = epoch;
         Ok(())
-    }
-
-    /// Whether the caller's place was met on the way.
-    fn check_from(&self, end: u64, segment: u64) -> Result<(), OpenError> {
-        if end >= self.from {
-            return Ok(());
-        }
-        let bad = Bad::new(format!("a log that reaches {}", self.from), "its end");
-        Err(corrupt(segment::name(segment), end - segment, bad))
     }
 }
 
@@ -374,18 +287,11 @@ struct Window {
 
 impl Window {
     fn enter(&mut self, file: String, first: u64, length: u64) {
-        (self.file, self.first, self.length, self.start, self.filled) =
-            (file, first, length, first, 0);
+        (self.file, self.first, self.length, self.start, self.filled) = (file, first, length, first, 0);
     }
 
     /// The bytes from `at` on, `length` of them or fewer at the file's end. All before `at` was found good.
-    fn bytes(
-        &mut self,
-        disk: &dyn Disk,
-        known: u64,
-        at: u64,
-        length: usize,
-    ) -> Result<&[u8], OpenError> {
+    fn bytes(&mut self, disk: &dyn Disk, known: u64, at: u64, length: usize) -> Result<&[u8], OpenError> {
         let left = (self.first + self.length).saturating_sub(at);
         let length = (length as u64).min(left) as usize;
         if at + length as u64 > self.start + self.filled as u64 {
@@ -401,11 +307,9 @@ impl Window {
             }
             let into = &mut self.buffer[self.filled..want];
             let place = self.start + self.filled as u64 - self.first;
-            self.filled += disk
-                .read_at(&self.file, place, into)
-                .map_err(io_error("reading", &self.file))?;
+            self.filled += disk.read_at(&self.file, place, into).map_err(io_error("reading", &self.file))?;
         }
-        let from = (at - self.start) as usize;
+        let from = ((at - self.start) as usize).min(self.filled);
         Ok(&self.buffer[from..self.filled.min(from + length)])
     }
 
@@ -417,8 +321,7 @@ impl Window {
             return Ok(());
         }
         let bytes = &self.buffer[(from - self.start) as usize..(end - self.start) as usize];
-        disk.write_at(&self.file, from - self.first, bytes)
-            .map_err(io_error("writing again", &self.file))
+        disk.write_at(&self.file, from - self.first, bytes).map_err(io_error("writing again", &self.file))
     }
 }
 
@@ -427,9 +330,7 @@ fn begins_well(disk: &dyn Disk, firsts: &[u64]) -> Result<bool, OpenError> {
     for first in firsts {
         let file = segment::name(*first);
         let mut bytes = [0; MARK_BYTES as usize];
-        let read = disk
-            .read_at(&file, 0, &mut bytes)
-            .map_err(io_error("reading", &file))?;
+        let read = disk.read_at(&file, 0, &mut bytes).map_err(io_error("reading", &file))?;
         let good = |claim: Claim| claim.frame.kind == MARK && claim.check(&bytes).is_ok();
         if read == bytes.len() && record::decode(&bytes, *first, MARK_BYTES).is_ok_and(good) {
             return Ok(true);
@@ -445,17 +346,14 @@ fn cut(disk: &dyn Disk, first: u64, end: u64) -> Result<u64, OpenError> {
     let mut at = end - first;
     let mut last = at;
     loop {
-        let read = disk
-            .read_at(&file, at, &mut buffer)
-            .map_err(io_error("reading", &file))?;
+        let read = disk.read_at(&file, at, &mut buffer).map_err(io_error("reading", &file))?;
         if read == 0 {
             return Ok(last - (end - first));
         }
         if let Some(i) = buffer[..read].iter().rposition(|b| *b != 0) {
             last = at + i as u64 + 1;
             buffer.fill(0);
-            disk.write_at(&file, at, &buffer[..read])
-                .map_err(io_error("zeroing", &file))?;
+            disk.write_at(&file, at, &buffer[..read]).map_err(io_error("zeroing", &file))?;
         }
         at += read as u64;
     }
@@ -473,21 +371,12 @@ fn remove_behind(disk: &dyn Disk, firsts: &[u64]) -> Result<u64, OpenError> {
 }
 
 fn corrupt(file: String, at: u64, bad: Bad) -> OpenError {
-    OpenError::Corrupt {
-        file,
-        at,
-        expected: bad.expected,
-        found: bad.found,
-    }
+    OpenError::Corrupt { file, at, expected: bad.expected, found: bad.found }
 }
 
 pub(crate) fn io_error(doing: &'static str, file: &str) -> impl FnOnce(io::Error) -> OpenError {
     let file = file.to_owned();
-    move |source| OpenError::Io {
-        doing,
-        file,
-        source,
-    }
+    move |source| OpenError::Io { doing, file, source }
 }
 
 #[cfg(test)]

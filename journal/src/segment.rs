@@ -1,10 +1,7 @@
-//! Segments: how the endless log is cut into files, how a file begins, and what is known to be durable.
+//! Segments: how the endless log is cut into files, and how a file begins.
 
-use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-
-use env::Disk;
 
 use crate::record::{Bad, HEADER_BYTES};
 
@@ -19,10 +16,6 @@ pub(crate) const MARK_BYTES: u64 = (HEADER_BYTES + MARK_PAYLOAD) as u64;
 
 const PREFIX: &str = "log-";
 const MAGIC: &[u8; 8] = b"DueMQlog";
-const DURABLE_MAGIC: &[u8; 8] = b"DueMQdur";
-
-/// The file that says up to where the log is known to be durable.
-pub(crate) const DURABLE_FILE: &str = "log-durable";
 
 /// The name of the segment that begins at `first`: sorted by name is sorted by place.
 pub(crate) fn name(first: u64) -> String {
@@ -58,11 +51,7 @@ impl Layout {
             firsts.last().is_some_and(|last| *last < end),
             "a log has a segment, which ends behind its start"
         );
-        Self {
-            firsts: firsts.into(),
-            end,
-            segment_bytes,
-        }
+        Self { firsts: firsts.into(), end, segment_bytes }
     }
 
     /// The segment that holds the place; `None` where that is before the first one.
@@ -89,8 +78,9 @@ impl Layout {
 
 /// The payload of a mark. Little-endian, 24 bytes.
 ///
-/// A mark is the first record of each segment, and the first record of each life wherever that begins. So a
-/// segment file has the magic at byte 40 and its format at byte 48, which every later format must keep.
+/// A mark is the first record of each segment, and the first record of each life wherever that begins. Its
+/// header, checksum, magic and `format` stay as they are in every later format, so that a build meets a newer
+/// log with its number, not with a complaint about damage.
 ///
 /// | at | bytes | field           | meaning                        |
 /// |---:|------:|-----------------|--------------------------------|
@@ -105,24 +95,18 @@ pub(crate) fn encode_mark(segment_bytes: u64, into: &mut Vec<u8>) {
     into.extend_from_slice(&segment_bytes.to_le_bytes());
 }
 
-/// The format of a segment by its first bytes, which may be of any format; `None` where they are no segment's.
-pub(crate) fn format_of(file: &[u8]) -> Option<u16> {
-    let payload = file.get(HEADER_BYTES..HEADER_BYTES + MARK_PAYLOAD)?;
-    (payload[..8] == *MAGIC).then(|| u16::from_le_bytes([payload[8], payload[9]]))
-}
-
-/// The size of the segment by the payload of its mark.
-pub(crate) fn decode_mark(payload: &[u8]) -> Result<u64, Bad> {
+/// The format and the size of the segment by the payload of its mark.
+pub(crate) fn decode_mark(payload: &[u8]) -> Result<(u16, u64), Bad> {
     if payload.len() != MARK_PAYLOAD || payload[..8] != *MAGIC {
         return Err(Bad::new("the mark of a segment", "another payload"));
     }
+    let format = u16::from_le_bytes([payload[8], payload[9]]);
     let bytes = u64::from_le_bytes(payload[16..24].try_into().expect("eight bytes"));
-    if !is_segment_size(bytes) {
-        let expected =
-            format!("a multiple of 8 from {SEGMENT_MIN} to {SEGMENT_MAX} as segment size");
+    if format <= FORMAT && !is_segment_size(bytes) {
+        let expected = format!("a multiple of 8 from {SEGMENT_MIN} to {SEGMENT_MAX} as segment size");
         return Err(Bad::new(expected, bytes.to_string()));
     }
-    Ok(bytes)
+    Ok((format, bytes))
 }
 
 /// The smallest segment, for tests.
@@ -133,51 +117,6 @@ const SEGMENT_MAX: u64 = 1 << 31;
 /// Whether a segment may have so many bytes.
 pub(crate) const fn is_segment_size(bytes: u64) -> bool {
     bytes >= SEGMENT_MIN && bytes <= SEGMENT_MAX && bytes.is_multiple_of(8)
-}
-
-/// What the file `log-durable` says. Little-endian, 24 bytes, one sector, overwritten in place.
-///
-/// It is written after each sync and itself synced when a segment is full, at a start and at a clean
-/// shutdown, so it never claims too much and after a loss of power perhaps too little.
-///
-/// | at | bytes | field     | meaning                                              |
-/// |---:|------:|-----------|------------------------------------------------------|
-/// |  0 |     8 | magic     | `DueMQdur`                                           |
-/// |  8 |     8 | `durable` | every byte of the log before this place was durable  |
-/// | 16 |     4 |           | zeros                                                |
-/// | 20 |     4 | `crc`     | CRC-32 (IEEE) of bytes 0 to 20                       |
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Durable(pub(crate) u64);
-
-const DURABLE_BYTES: usize = 24;
-
-impl Durable {
-    pub(crate) fn write(self, disk: &dyn Disk) -> io::Result<()> {
-        let mut bytes = [0; DURABLE_BYTES];
-        bytes[..8].copy_from_slice(DURABLE_MAGIC);
-        bytes[8..16].copy_from_slice(&self.0.to_le_bytes());
-        let crc = crc32fast::hash(&bytes[..20]);
-        bytes[20..].copy_from_slice(&crc.to_le_bytes());
-        disk.write_at(DURABLE_FILE, 0, &bytes)
-    }
-
-    /// What the file says; `None` where it is missing, torn or damaged, so that nothing is known.
-    pub(crate) fn read(disk: &dyn Disk) -> io::Result<Option<Self>> {
-        let mut bytes = [0; DURABLE_BYTES];
-        match disk.read_at(DURABLE_FILE, 0, &mut bytes) {
-            Ok(DURABLE_BYTES) => {}
-            Ok(_) => return Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        }
-        let crc = u32::from_le_bytes(bytes[20..].try_into().expect("four bytes"));
-        if bytes[..8] != *DURABLE_MAGIC || crc != crc32fast::hash(&bytes[..20]) {
-            return Ok(None);
-        }
-        Ok(Some(Self(u64::from_le_bytes(
-            bytes[8..16].try_into().expect("eight bytes"),
-        ))))
-    }
 }
 
 #[cfg(test)]

@@ -43,12 +43,7 @@ impl Chunk {
 impl Tail {
     /// Nothing yet; the first record will stand at `first`.
     pub(crate) const fn new(first: u64) -> Self {
-        Self {
-            frozen: VecDeque::new(),
-            frozen_bytes: 0,
-            open: Vec::new(),
-            open_first: first,
-        }
+        Self { frozen: VecDeque::new(), frozen_bytes: 0, open: Vec::new(), open_first: first }
     }
 
     /// Where the next record will stand.
@@ -123,11 +118,7 @@ impl Tail {
             bytes.shrink_to_fit();
         }
         let held = bytes.capacity();
-        self.frozen.push_back(Chunk {
-            first: self.open_first,
-            bytes: bytes.into(),
-            held,
-        });
+        self.frozen.push_back(Chunk { first: self.open_first, bytes: bytes.into(), held });
         self.frozen_bytes += held;
         self.open_first = first;
     }
