@@ -60,27 +60,27 @@ impl From<Refused> for Answer {
 
 impl Refused {
     /// An error with that code, saying `why`.
-    pub fn new(code: ResponseCode, why: impl ToString) -> Self {
+    pub fn new(code: ResponseCode, why: &impl ToString) -> Self {
         Self { code, remark: why.to_string() }
     }
 
     /// A name breaks the rules, which `code` says for this verb.
     pub fn name(code: ResponseCode) -> impl FnOnce(NameError) -> Self {
-        move |error| Self::new(code, error)
+        move |error| Self::new(code, &error)
     }
 }
 
 /// Peer: an exception while a header is read answers 1.
 impl From<FieldError> for Refused {
     fn from(error: FieldError) -> Self {
-        Self::new(ResponseCode::SystemError, error)
+        Self::new(ResponseCode::SystemError, &error)
     }
 }
 
 /// Peer: an exception while a body is read answers 1.
 impl From<BodyError> for Refused {
     fn from(error: BodyError) -> Self {
-        Self::new(ResponseCode::SystemError, error)
+        Self::new(ResponseCode::SystemError, &error)
     }
 }
 
@@ -90,6 +90,6 @@ impl From<Unavailable> for Refused {
             Unavailable::Busy => ResponseCode::SystemBusy,
             Unavailable::Stopping => ResponseCode::ServiceNotAvailable,
         };
-        Self::new(code, unavailable)
+        Self::new(code, &unavailable)
     }
 }

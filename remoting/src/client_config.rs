@@ -12,6 +12,6 @@ pub(crate) fn check(request: &Command) -> Answered {
     if is_tag_expression(kind) {
         Ok(Answer::success())
     } else {
-        Err(Refused::new(ResponseCode::SystemError, unsupported(kind)))
+        Err(Refused::new(ResponseCode::SystemError, &unsupported(kind)))
     }
 }

@@ -15,6 +15,8 @@ pub(crate) async fn consumers(caller: &Caller, request: &Command) -> Answered {
             let body = Body { consumer_id_list: clients.iter().map(ToString::to_string).collect() };
             Ok(Answer::with_body(json::write(&body)))
         }
-        Err(error @ ConsumersError::NoneOnline { .. }) => Err(Refused::new(ResponseCode::SystemError, error)),
+        Err(error @ ConsumersError::NoneOnline { .. }) => {
+            Err(Refused::new(ResponseCode::SystemError, &error))
+        }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) async fn answer(caller: Arc<Caller>, request: Command) -> Option<(Com
     let answered = async {
         let answered = match code {
             Ok(code) => by_code(&caller, code, request).await,
-            Err(unknown) => Err(Refused::new(ResponseCode::RequestCodeNotSupported, unknown)),
+            Err(unknown) => Err(Refused::new(ResponseCode::RequestCodeNotSupported, &unknown)),
         };
         let answer = answered.unwrap_or_else(Answer::from);
         tracing::debug!(code = answer.code.name(), remark = answer.remark, "answered");
@@ -34,7 +34,7 @@ pub(crate) async fn answer(caller: Arc<Caller>, request: Command) -> Option<(Com
 async fn by_code(caller: &Caller, code: RequestCode, request: Command) -> Answered {
     if is_administration(code) && !caller.settings.may_administer(caller.address.ip()) {
         let why = format!("{} is allowed from this machine and from listed networks only", code.name());
-        return Err(Refused::new(ResponseCode::NoPermission, why));
+        return Err(Refused::new(ResponseCode::NoPermission, &why));
     }
     match code {
         RequestCode::SendMessage => Ok(send::send_v1(caller, request).await),
@@ -63,7 +63,7 @@ async fn by_code(caller: &Caller, code: RequestCode, request: Command) -> Answer
         RequestCode::GetBrokerClusterInfo => cluster::cluster(caller).await,
         other => {
             let unknown = wire::remoting::code::UnknownRequest(other.number());
-            Err(Refused::new(ResponseCode::RequestCodeNotSupported, unknown))
+            Err(Refused::new(ResponseCode::RequestCodeNotSupported, &unknown))
         }
     }
 }

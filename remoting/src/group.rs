@@ -12,7 +12,7 @@ pub(crate) async fn create(caller: &Caller, request: &Command) -> Answered {
     match caller.ask(CreateGroup { group: group(&config)? }).await? {
         Ok(_) => Ok(Answer::success()),
         Err(error @ CreateGroupError::Unavailable { .. }) => {
-            Err(Refused::new(ResponseCode::ServiceNotAvailable, error))
+            Err(Refused::new(ResponseCode::ServiceNotAvailable, &error))
         }
     }
 }
@@ -23,19 +23,18 @@ pub(crate) async fn get(caller: &Caller, request: &Command) -> Answered {
         Ok(name) => caller.ask(GetGroup { name }).await?,
         Err(_) => None,
     };
-    match group {
-        Some(group) => Ok(Answer::with_body(json::write(&config(&group)))),
-        None => {
-            let why = format!("group {} does not exist", header.group);
-            Err(Refused::new(ResponseCode::SubscriptionGroupNotExist, why))
-        }
-    }
+    let unknown = || {
+        let why = format!("group {} does not exist", header.group);
+        Refused::new(ResponseCode::SubscriptionGroupNotExist, &why)
+    };
+    let group = group.ok_or_else(unknown)?;
+    Ok(Answer::with_body(json::write(&config(&group))))
 }
 
 fn group(config: &SubscriptionGroupConfig) -> Result<Group, Refused> {
     let number = |field: &str, value: i32| {
         u32::try_from(value).map_err(|_| {
-            Refused::new(ResponseCode::InvalidParameter, format!("{field} is {value}, the least is 0"))
+            Refused::new(ResponseCode::InvalidParameter, &format!("{field} is {value}, the least is 0"))
         })
     };
     let name = GroupName::new(&config.group_name).map_err(Refused::name(ResponseCode::InvalidParameter))?;

@@ -21,7 +21,7 @@ pub(crate) async fn heartbeat(caller: &Caller, request: &Command) -> Answered {
     match caller.ask(register).await? {
         Ok(()) => {}
         Err(error @ RegisterError::Unavailable { .. }) => {
-            return Err(Refused::new(ResponseCode::ServiceNotAvailable, error));
+            return Err(Refused::new(ResponseCode::ServiceNotAvailable, &error));
         }
     }
     // Clients then send their subscriptions every time, and we never have to ask for what a restart forgot.

@@ -15,7 +15,7 @@ use wire::remoting::{Command, ResponseCode};
 
 pub(crate) async fn query(caller: &Caller, request: &Command) -> Answered {
     let header = Query::read(&request.ext)?;
-    let not_found = |error| Refused::new(ResponseCode::QueryNotFound, error);
+    let not_found = |error| Refused::new(ResponseCode::QueryNotFound, &error);
     let group = GroupName::new(&header.group).map_err(Refused::name(ResponseCode::QueryNotFound))?;
     let Some((topic, queue_id)) = queue(&header.topic, header.queue_id) else {
         return Err(not_found(QueryOffsetError::NotCommitted));
@@ -32,7 +32,7 @@ pub(crate) async fn commit(caller: &Caller, request: &Command) -> Answered {
     let group =
         GroupName::new(&header.group).map_err(Refused::name(ResponseCode::SubscriptionGroupNotExist))?;
     let topic = TopicName::new(&header.topic).map_err(Refused::name(ResponseCode::TopicNotExist))?;
-    let invalid = |why: String| Refused::new(ResponseCode::InvalidParameter, why);
+    let invalid = |why: String| Refused::new(ResponseCode::InvalidParameter, &why);
     let queue_id = u32::try_from(header.queue_id)
         .map_err(|_| invalid(format!("queueId[{}] is illegal, topic {topic}", header.queue_id)))?;
     if header.queue_offset < 0 {
@@ -46,7 +46,7 @@ pub(crate) async fn commit(caller: &Caller, request: &Command) -> Answered {
     };
     match caller.ask(ask).await? {
         Ok(()) => Ok(Answer::success()),
-        Err(error) => Err(Refused::new(commit_code_of(&error), error)),
+        Err(error) => Err(Refused::new(commit_code_of(&error), &error)),
     }
 }
 

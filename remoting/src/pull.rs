@@ -13,7 +13,7 @@ pub(crate) async fn pull(caller: &Caller, request: &Command) -> Answered {
     let header = Header::read(&request.ext)?;
     let pulled = match caller.ask(ask(&header)?).await? {
         Ok(pulled) => pulled,
-        Err(error) => return Err(Refused::new(code_of(&error), error)),
+        Err(error) => return Err(Refused::new(code_of(&error), &error)),
     };
     let fields = pull::Answer {
         suggested_broker: 0,
@@ -37,11 +37,11 @@ fn ask(header: &Header) -> Result<Pull, Refused> {
     let topic = TopicName::new(&header.topic).map_err(Refused::name(ResponseCode::TopicNotExist))?;
     let Ok(queue_id) = u32::try_from(header.queue_id) else {
         let why = format!("queueId[{}] is illegal, topic {topic}", header.queue_id);
-        return Err(Refused::new(ResponseCode::InvalidParameter, why));
+        return Err(Refused::new(ResponseCode::InvalidParameter, &why));
     };
     let kind = header.expression_type.as_deref().unwrap_or_default();
     if !is_tag_expression(kind) {
-        return Err(Refused::new(ResponseCode::SystemError, unsupported(kind)));
+        return Err(Refused::new(ResponseCode::SystemError, &unsupported(kind)));
     }
     let expression = header.subscription.as_deref().unwrap_or_default();
     Ok(Pull {

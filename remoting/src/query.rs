@@ -36,11 +36,11 @@ pub(crate) async fn view(caller: &Caller, request: &Command) -> Answered {
     let header = query::View::read(&request.ext)?;
     let Ok(log_offset) = u64::try_from(header.log_offset) else {
         let why = format!("can not find message by the offset, {}", header.log_offset);
-        return Err(Refused::new(ResponseCode::SystemError, why));
+        return Err(Refused::new(ResponseCode::SystemError, &why));
     };
     match caller.ask(View { log_offset: LogOffset(log_offset) }).await? {
         Ok(message) => Ok(Answer::with_body(message)),
-        Err(error @ ViewError::NotFound { .. }) => Err(Refused::new(ResponseCode::SystemError, error)),
+        Err(error @ ViewError::NotFound { .. }) => Err(Refused::new(ResponseCode::SystemError, &error)),
     }
 }
 

@@ -13,13 +13,12 @@ pub(crate) async fn route(caller: &Caller, request: &Command) -> Answered {
         Ok(topic) => caller.service.route(topic).await?,
         Err(_) => None,
     };
-    match route {
-        Some(route) => Ok(Answer::with_body(json::write(&data(&route)))),
-        None => {
-            let why = format!("No topic route info in name server for the topic: {}", header.topic);
-            Err(Refused::new(ResponseCode::TopicNotExist, why))
-        }
-    }
+    let unknown = || {
+        let why = format!("No topic route info in name server for the topic: {}", header.topic);
+        Refused::new(ResponseCode::TopicNotExist, &why)
+    };
+    let route = route.ok_or_else(unknown)?;
+    Ok(Answer::with_body(json::write(&data(&route))))
 }
 
 fn data(route: &Route) -> TopicRouteData {

@@ -36,7 +36,7 @@ async fn store(caller: &Caller, request: Command, spelling: Spelling) -> Answere
     let header = Header::read(&request.ext, spelling)?;
     let topic = TopicName::new(&header.topic).map_err(Refused::name(ResponseCode::InvalidParameter))?;
     if header.batch && topic.is_retry() {
-        return Err(Refused::new(ResponseCode::MessageIllegal, format!("topic {topic} takes no batches")));
+        return Err(Refused::new(ResponseCode::MessageIllegal, &format!("topic {topic} takes no batches")));
     }
     let settings = &caller.settings;
     let may_create = settings.auto_create_topics && header.default_topic == TEMPLATE;
@@ -55,7 +55,7 @@ async fn store(caller: &Caller, request: Command, spelling: Spelling) -> Answere
 }
 
 fn messages(caller: &Caller, header: &Header, request: Command) -> Result<Vec<Message>, Refused> {
-    let illegal = |error: &dyn std::error::Error| Refused::new(ResponseCode::MessageIllegal, error);
+    let illegal = |error: &dyn std::error::Error| Refused::new(ResponseCode::MessageIllegal, &error);
     let message = |flag, body, properties: &[u8]| {
         let properties = property::decode(properties).map_err(|error| illegal(&error))?;
         Ok(Message {
@@ -114,5 +114,5 @@ fn refused(error: &SendError, is_batch: bool) -> Refused {
         SendRefusal::Unavailable { .. } => ResponseCode::ServiceNotAvailable,
     };
     // Where there is only one message, its index tells nothing.
-    if is_batch { Refused::new(code, error) } else { Refused::new(code, &error.why) }
+    if is_batch { Refused::new(code, &error) } else { Refused::new(code, &error.why) }
 }

@@ -17,7 +17,7 @@ pub(crate) async fn send_back(caller: &Caller, request: &Command) -> Answered {
     let Ok(log_offset) = u64::try_from(header.log_offset) else {
         return Err(Refused::new(
             ResponseCode::SystemError,
-            format!("look message by offset failed, {}", header.log_offset),
+            &format!("look message by offset failed, {}", header.log_offset),
         ));
     };
     let ask = SendBack {
@@ -30,7 +30,7 @@ pub(crate) async fn send_back(caller: &Caller, request: &Command) -> Answered {
     };
     match caller.ask(ask).await? {
         Ok(()) => Ok(Answer::success()),
-        Err(error) => Err(Refused::new(code_of(&error), error)),
+        Err(error) => Err(Refused::new(code_of(&error), &error)),
     }
 }
 

@@ -47,7 +47,7 @@ impl Settings {
             in_flight_max: 1024,
             outbox_bytes_max: 4 << 20,
             frame_bytes_max: frame::MAX_BYTES,
-            idle_max: Duration::from_secs(120),
+            idle_max: Duration::from_mins(2),
             drain_max: Duration::from_secs(1),
         }
     }

@@ -26,7 +26,7 @@ pub(crate) async fn create(caller: &Caller, request: &Command) -> Answered {
     };
     match caller.ask(ask).await? {
         Ok(_) => Ok(Answer::success()),
-        Err(error) => Err(Refused::new(code_of(&error), error)),
+        Err(error) => Err(Refused::new(code_of(&error), &error)),
     }
 }
 
@@ -36,12 +36,10 @@ pub(crate) async fn get(caller: &Caller, request: &Command) -> Answered {
         Ok(name) => caller.ask(GetTopic { name }).await?,
         Err(_) => None,
     };
-    match topic {
-        Some(topic) => Ok(Answer::with_body(json::write(&config(&topic)))),
-        None => {
-            Err(Refused::new(ResponseCode::TopicNotExist, format!("topic {} does not exist", header.topic)))
-        }
-    }
+    let unknown =
+        || Refused::new(ResponseCode::TopicNotExist, &format!("topic {} does not exist", header.topic));
+    let topic = topic.ok_or_else(unknown)?;
+    Ok(Answer::with_body(json::write(&config(&topic))))
 }
 
 pub(crate) async fn list(caller: &Caller) -> Answered {
@@ -50,12 +48,12 @@ pub(crate) async fn list(caller: &Caller) -> Answered {
     Ok(Answer::with_body(json::write(&body)))
 }
 
-fn invalid(why: String) -> Refused {
-    Refused::new(ResponseCode::InvalidParameter, why)
+fn invalid(why: &str) -> Refused {
+    Refused::new(ResponseCode::InvalidParameter, &why)
 }
 
 fn positive(field: &str, value: i32) -> Result<u32, Refused> {
-    u32::try_from(value).map_err(|_| invalid(format!("{field} is {value}, the least is 1")))
+    u32::try_from(value).map_err(|_| invalid(&format!("{field} is {value}, the least is 1")))
 }
 
 /// Peer: `PermName#isValid`, which takes reading, writing and inheriting in any mix but nothing more.
@@ -63,7 +61,7 @@ fn permission(value: i32) -> Result<Permission, Refused> {
     match u32::try_from(value) {
         Ok(bits) if bits & !7 == 0 => Ok(Permission(bits)),
         _ => {
-            Err(invalid(format!("perm is {value}, allowed are sums of 4 (read), 2 (write) and 1 (inherit)")))
+            Err(invalid(&format!("perm is {value}, allowed are sums of 4 (read), 2 (write) and 1 (inherit)")))
         }
     }
 }
@@ -78,14 +76,14 @@ fn kind(changes: &str) -> Result<Option<TopicKind>, Refused> {
         }
         let (name, value) =
             change.strip_prefix('+').and_then(|set| set.split_once('=')).ok_or_else(|| {
-                invalid(format!("attribute change {change:?} is neither +name=value nor -{KIND}"))
+                invalid(&format!("attribute change {change:?} is neither +name=value nor -{KIND}"))
             })?;
         match (name, TopicKind::parse(value)) {
             (KIND, Some(word)) => kind = Some(word),
             // It says nothing about the kind, as does leaving the attribute out.
             (KIND, None) if value == "UNSPECIFIED" => {}
             _ if GIVEN.contains(&(name, value)) => {}
-            _ => return Err(invalid(format!("attribute {name} = {value} is not supported"))),
+            _ => return Err(invalid(&format!("attribute {name} = {value} is not supported"))),
         }
     }
     Ok(kind)
