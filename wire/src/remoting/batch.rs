@@ -62,20 +62,11 @@ pub fn decode(mut body: Bytes, limit: usize) -> Result<Vec<Item>, BatchError> {
         }
         items.push(item(&mut body, items.len())?);
     }
-    if items.is_empty() {
-        Err(BatchError::Empty)
-    } else {
-        Ok(items)
-    }
+    if items.is_empty() { Err(BatchError::Empty) } else { Ok(items) }
 }
 
 fn item(from: &mut Bytes, index: usize) -> Result<Item, BatchError> {
-    let wrong = |field, value, left| BatchError::Length {
-        index,
-        field,
-        value,
-        left,
-    };
+    let wrong = |field, value, left| BatchError::Length { index, field, value, left };
     let size = from.first_chunk().map(|bytes| i32::from_be_bytes(*bytes));
     let size = size.ok_or(wrong("the size of its size field", 4, from.len()))?;
     if size < FIXED as i32 || size as usize > from.len() {
@@ -93,11 +84,7 @@ fn item(from: &mut Bytes, index: usize) -> Result<Item, BatchError> {
     if usize::try_from(length) != Ok(message.len()) {
         return Err(wrong("properties length", i64::from(length), message.len()));
     }
-    Ok(Item {
-        flag,
-        body,
-        properties: message,
-    })
+    Ok(Item { flag, body, properties: message })
 }
 
 /// Appends a message to a batch.

@@ -235,12 +235,7 @@ mod tests {
     #[test]
     fn a_code_cut_to_sixteen_bits_is_found_again() {
         for &code in RequestCode::ALL {
-            assert_eq!(
-                RequestCode::widen(code.number() as i16),
-                code.number(),
-                "{}",
-                code.name()
-            );
+            assert_eq!(RequestCode::widen(code.number() as i16), code.number(), "{}", code.name());
         }
     }
 }

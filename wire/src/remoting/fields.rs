@@ -62,10 +62,7 @@ impl Number for i64 {
 impl Fields {
     /// None.
     pub const fn new() -> Self {
-        Self {
-            text: String::new(),
-            spans: Vec::new(),
-        }
+        Self { text: String::new(), spans: Vec::new() }
     }
 
     /// Sets `name` to `value` as it prints, in place of an earlier value.
@@ -80,26 +77,17 @@ impl Fields {
         }
         let start = self.text.len();
         self.text.push_str(name);
-        self.spans.push(Span {
-            name: start..self.text.len(),
-            value,
-        });
+        self.spans.push(Span { name: start..self.text.len(), value });
     }
 
     /// The value of `name`.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.position(name)
-            .map(|at| &self.text[self.spans[at].value.clone()])
+        self.position(name).map(|at| &self.text[self.spans[at].value.clone()])
     }
 
     /// All names and values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.spans.iter().map(|span| {
-            (
-                &self.text[span.name.clone()],
-                &self.text[span.value.clone()],
-            )
-        })
+        self.spans.iter().map(|span| (&self.text[span.name.clone()], &self.text[span.value.clone()]))
     }
 
     /// How many there are.
@@ -119,8 +107,7 @@ impl Fields {
 
     /// The number in a field that must be there.
     pub fn number<N: Number>(&self, field: &'static str) -> Result<N, FieldError> {
-        self.number_if_any(field)?
-            .ok_or(FieldError::Missing { field })
+        self.number_if_any(field)?.ok_or(FieldError::Missing { field })
     }
 
     /// The number in a field, where it is there and not empty.
@@ -128,24 +115,17 @@ impl Fields {
         let Some(value) = self.get(field).filter(|value| !value.is_empty()) else {
             return Ok(None);
         };
-        let unreadable = |_| FieldError::Unreadable {
-            field,
-            value: beginning(value),
-            wanted: N::KIND,
-        };
+        let unreadable = |_| FieldError::Unreadable { field, value: beginning(value), wanted: N::KIND };
         value.parse().map(Some).map_err(unreadable)
     }
 
     /// Whether a field holds `true`, in any case; anything else, and nothing, is false. Peer: `Boolean.parseBoolean`.
     pub fn flag(&self, field: &str) -> bool {
-        self.get(field)
-            .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+        self.get(field).is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
     fn position(&self, name: &str) -> Option<usize> {
-        self.spans
-            .iter()
-            .position(|span| &self.text[span.name.clone()] == name)
+        self.spans.iter().position(|span| &self.text[span.name.clone()] == name)
     }
 }
 
@@ -171,10 +151,7 @@ impl Field for String {
 /// Both dialects have clients that write an empty text for none.
 impl Field for Option<String> {
     fn read(fields: &Fields, name: &'static str) -> Result<Self, FieldError> {
-        Ok(fields
-            .get(name)
-            .filter(|text| !text.is_empty())
-            .map(str::to_owned))
+        Ok(fields.get(name).filter(|text| !text.is_empty()).map(str::to_owned))
     }
 
     fn write(&self, fields: &mut Fields, name: &str) {
@@ -270,10 +247,7 @@ impl fmt::Debug for Fields {
 /// Equal where the same names hold the same values, in whatever order.
 impl PartialEq for Fields {
     fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len()
-            && self
-                .iter()
-                .all(|(name, value)| other.get(name) == Some(value))
+        self.len() == other.len() && self.iter().all(|(name, value)| other.get(name) == Some(value))
     }
 }
 

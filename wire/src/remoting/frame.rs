@@ -144,17 +144,13 @@ impl Command {
             }
         };
         let header = into.len() - start - PRELUDE;
-        assert!(
-            header < 1 << 24,
-            "a header of {header} bytes does not fit its 24-bit length"
-        );
+        assert!(header < 1 << 24, "a header of {header} bytes does not fit its 24-bit length");
         for part in parts {
             into.extend_from_slice(part);
         }
         let length = (into.len() - start - 4) as u32;
         into[start..start + 4].copy_from_slice(&length.to_be_bytes());
-        into[start + 4..start + PRELUDE]
-            .copy_from_slice(&(dialect << 24 | header as u32).to_be_bytes());
+        into[start + 4..start + PRELUDE].copy_from_slice(&(dialect << 24 | header as u32).to_be_bytes());
     }
 }
 
@@ -232,10 +228,7 @@ pub fn decode(buffer: &mut BytesMut, limit: usize) -> Result<Option<Command>, De
     if length < 4 {
         return Err(DecodeError::TooShort { length });
     }
-    let Some(mark) = buffer[4..]
-        .first_chunk()
-        .map(|bytes| u32::from_be_bytes(*bytes))
-    else {
+    let Some(mark) = buffer[4..].first_chunk().map(|bytes| u32::from_be_bytes(*bytes)) else {
         return Ok(None);
     };
     let serialize = match (mark >> 24) as u8 {

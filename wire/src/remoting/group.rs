@@ -16,10 +16,7 @@ header! {
 /// stand for what is absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "the peer's body has that many"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "the peer's body has that many")]
 pub struct SubscriptionGroupConfig {
     /// None that mean anything here.
     pub attributes: BTreeMap<String, String>,
@@ -62,9 +59,7 @@ pub struct RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self {
-            kind: "CUSTOMIZED".into(),
-        }
+        Self { kind: "CUSTOMIZED".into() }
     }
 }
 

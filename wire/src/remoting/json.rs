@@ -56,18 +56,10 @@ pub fn write<T: serde::Serialize>(value: &T) -> Bytes {
 /// Reads a body of any shape.
 pub fn parse(body: &[u8]) -> Result<Value, BodyError> {
     let text = String::from_utf8_lossy(body);
-    let mut parser = Parser {
-        text: &text,
-        at: 0,
-        depth: 0,
-    };
+    let mut parser = Parser { text: &text, at: 0, depth: 0 };
     let value = parser.value()?.unwrap_or(Value::Null);
     parser.blanks();
-    if parser.at < text.len() {
-        Err(parser.missing("the end"))
-    } else {
-        Ok(value)
-    }
+    if parser.at < text.len() { Err(parser.missing("the end")) } else { Ok(value) }
 }
 
 struct Parser<'a> {
@@ -87,20 +79,14 @@ impl<'a> Parser<'a> {
             _ => {
                 let at = self.at;
                 let value = serde_json::from_str(self.word()).ok();
-                value.map(Some).ok_or(BodyError::Syntax {
-                    wanted: "a value",
-                    at,
-                })
+                value.map(Some).ok_or(BodyError::Syntax { wanted: "a value", at })
             }
         }
     }
 
     fn nested<T>(&mut self, read: fn(&mut Self) -> Result<T, BodyError>) -> Result<T, BodyError> {
         if self.depth == DEPTH_MAX {
-            return Err(BodyError::TooDeep {
-                at: self.at,
-                limit: DEPTH_MAX,
-            });
+            return Err(BodyError::TooDeep { at: self.at, limit: DEPTH_MAX });
         }
         self.depth += 1;
         self.at += 1;
@@ -128,11 +114,7 @@ impl<'a> Parser<'a> {
                 return Err(self.missing("a comma or the end of the object"));
             }
         }
-        Ok(if reference && map.is_empty() {
-            None
-        } else {
-            Some(Value::Object(map))
-        })
+        Ok(if reference && map.is_empty() { None } else { Some(Value::Object(map)) })
     }
 
     fn list(&mut self) -> Result<Value, BodyError> {
@@ -150,10 +132,7 @@ impl<'a> Parser<'a> {
         self.blanks();
         match self.peek() {
             Some(b'"') => self.string(),
-            Some(b'{') => Ok(self
-                .nested(Self::object)?
-                .unwrap_or(Value::Null)
-                .to_string()),
+            Some(b'{') => Ok(self.nested(Self::object)?.unwrap_or(Value::Null).to_string()),
             _ => match self.word() {
                 "" => Err(self.missing("a key")),
                 word => Ok(word.to_owned()),
@@ -164,26 +143,19 @@ impl<'a> Parser<'a> {
     fn string(&mut self) -> Result<String, BodyError> {
         let (start, bytes) = (self.at, self.text.as_bytes());
         let mut end = start + 1;
-        while *bytes.get(end).ok_or(BodyError::Syntax {
-            wanted: "a closing quote",
-            at: start,
-        })? != b'"'
-        {
+        while *bytes.get(end).ok_or(BodyError::Syntax { wanted: "a closing quote", at: start })? != b'"' {
             end += if bytes[end] == b'\\' { 2 } else { 1 };
         }
         self.at = end + 1;
-        serde_json::from_str(&self.text[start..=end]).map_err(|_| BodyError::Syntax {
-            wanted: "a string",
-            at: start,
-        })
+        serde_json::from_str(&self.text[start..=end])
+            .map_err(|_| BodyError::Syntax { wanted: "a string", at: start })
     }
 
     /// All up to the next sign of the grammar.
     fn word(&mut self) -> &'a str {
         let rest = &self.text[self.at..];
-        let end = rest
-            .find(|c: char| c.is_ascii_whitespace() || "{}[],:\"".contains(c))
-            .unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| c.is_ascii_whitespace() || "{}[],:\"".contains(c)).unwrap_or(rest.len());
         self.at += end;
         &rest[..end]
     }
@@ -206,10 +178,7 @@ impl<'a> Parser<'a> {
     }
 
     fn missing(&self, wanted: &'static str) -> BodyError {
-        BodyError::Syntax {
-            wanted,
-            at: self.at,
-        }
+        BodyError::Syntax { wanted, at: self.at }
     }
 }
 

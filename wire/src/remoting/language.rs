@@ -64,15 +64,12 @@ impl Language {
 
     /// The language of that name; [`Language::Other`] where there is none.
     pub fn from_name(name: &str) -> Self {
-        ALL.iter()
-            .find(|(_, known)| *known == name)
-            .map_or(Self::Other, |(language, _)| *language)
+        ALL.iter().find(|(_, known)| *known == name).map_or(Self::Other, |(language, _)| *language)
     }
 
     /// The language of that number; [`Language::Other`] where there is none.
     pub fn from_number(number: u8) -> Self {
-        ALL.get(usize::from(number))
-            .map_or(Self::Other, |(language, _)| *language)
+        ALL.get(usize::from(number)).map_or(Self::Other, |(language, _)| *language)
     }
 }
 
@@ -84,16 +81,10 @@ mod tests {
     fn every_language_is_found_by_its_name_and_its_number() {
         for (number, (language, name)) in ALL.into_iter().enumerate() {
             assert_eq!(
-                (
-                    Language::from_name(name),
-                    Language::from_number(number as u8)
-                ),
+                (Language::from_name(name), Language::from_number(number as u8)),
                 (language, language)
             );
-            assert_eq!(
-                (language.name(), usize::from(language.number())),
-                (name, number)
-            );
+            assert_eq!((language.name(), usize::from(language.number())), (name, number));
         }
         assert_eq!(
             (Language::from_name("COBOL"), Language::from_number(127)),

@@ -66,18 +66,13 @@ header! {
 impl Query {
     /// Whether a group without an offset may begin at 0 where the queue is young: unless the client says no.
     pub fn may_be_zero(&self) -> bool {
-        !self
-            .zero_if_young
-            .as_deref()
-            .is_some_and(|word| word.eq_ignore_ascii_case("false"))
+        !self.zero_if_young.as_deref().is_some_and(|word| word.eq_ignore_ascii_case("false"))
     }
 }
 
 impl Search {
     /// Whether the last message up to the moment is wanted.
     pub fn is_upper(&self) -> bool {
-        self.boundary
-            .as_deref()
-            .is_some_and(|word| word.eq_ignore_ascii_case("UPPER"))
+        self.boundary.as_deref().is_some_and(|word| word.eq_ignore_ascii_case("UPPER"))
     }
 }

@@ -63,9 +63,7 @@ const V1: [&str; 14] = [
     "batch",
     "bname",
 ];
-const V2: [&str; 14] = [
-    "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n",
-];
+const V2: [&str; 14] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"];
 
 impl Spelling {
     const fn names(self) -> &'static [&'static str; 14] {

@@ -31,17 +31,7 @@ fn any_send() -> impl Strategy<Value = send::Header> {
         proptest::option::of(".+"),
         proptest::option::of(".+"),
     );
-    let numbers = any::<(
-        i32,
-        i32,
-        i32,
-        i64,
-        i32,
-        Option<i32>,
-        bool,
-        Option<i32>,
-        bool,
-    )>();
+    let numbers = any::<(i32, i32, i32, i64, i32, Option<i32>, bool, Option<i32>, bool)>();
     (texts, numbers).prop_map(|(texts, numbers)| send::Header {
         producer_group: texts.0,
         topic: texts.1,
@@ -110,27 +100,17 @@ fn a_heartbeat_as_java_writes_it_is_read() {
         "producerDataSet":[{"groupName":"p"}],"withoutSub":false,"unheard":{"of":1}}"#;
     let heartbeat: heartbeat::HeartbeatData = json::read(body.as_bytes()).unwrap();
     assert_eq!(
-        (
-            heartbeat.client_id.as_str(),
-            heartbeat.producer_data_set[0].group_name.as_str()
-        ),
+        (heartbeat.client_id.as_str(), heartbeat.producer_data_set[0].group_name.as_str()),
         ("10.0.0.2@1234#567", "p")
     );
     let [subscription] = &heartbeat.consumer_data_set[0].subscription_data_set[..] else {
         panic!("one subscription")
     };
     assert_eq!(
-        (
-            subscription.topic.as_str(),
-            subscription.sub_version,
-            &subscription.code_set[..]
-        ),
+        (subscription.topic.as_str(), subscription.sub_version, &subscription.code_set[..]),
         ("T", 1_700_000_000_000, &[65][..])
     );
-    assert_eq!(
-        json::read::<heartbeat::HeartbeatData>(&json::write(&heartbeat)).unwrap(),
-        heartbeat
-    );
+    assert_eq!(json::read::<heartbeat::HeartbeatData>(&json::write(&heartbeat)).unwrap(), heartbeat);
 }
 
 #[test]
@@ -157,21 +137,15 @@ fn a_route_is_written_as_gos_reader_needs_it() {
         r#""readQueueNums":4,"topicSysFlag":0,"writeQueueNums":4}]}"#
     );
     assert_eq!(json::write(&route), wanted);
-    assert_eq!(
-        json::read::<route::TopicRouteData>(wanted.replace("\"0\"", "0").as_bytes()).unwrap(),
-        route
-    );
+    assert_eq!(json::read::<route::TopicRouteData>(wanted.replace("\"0\"", "0").as_bytes()).unwrap(), route);
 }
 
 #[test]
 fn a_group_without_settings_has_the_peers_defaults() {
     let group: group::SubscriptionGroupConfig =
         json::read(br#"{"groupName":"g","retryMaxTimes":3}"#).unwrap();
-    let wanted = group::SubscriptionGroupConfig {
-        group_name: "g".into(),
-        retry_max_times: 3,
-        ..Default::default()
-    };
+    let wanted =
+        group::SubscriptionGroupConfig { group_name: "g".into(), retry_max_times: 3, ..Default::default() };
     assert_eq!(group, wanted);
     assert_eq!(
         json::write(&group),

@@ -3,11 +3,8 @@ use proptest::prelude::*;
 
 fn items() -> impl Strategy<Value = Vec<Item>> {
     let bytes = || proptest::collection::vec(any::<u8>(), 0..20).prop_map(Bytes::from);
-    let item = (any::<i32>(), bytes(), bytes()).prop_map(|(flag, body, properties)| Item {
-        flag,
-        body,
-        properties,
-    });
+    let item =
+        (any::<i32>(), bytes(), bytes()).prop_map(|(flag, body, properties)| Item { flag, body, properties });
     proptest::collection::vec(item, 1..5)
 }
 
@@ -40,30 +37,15 @@ proptest! {
 
 #[test]
 fn a_batch_is_refused_with_the_index_and_the_size_that_is_wrong() {
-    let item = Item {
-        flag: 1,
-        body: Bytes::from_static(b"body"),
-        properties: Bytes::from_static(b"p"),
-    };
+    let item = Item { flag: 1, body: Bytes::from_static(b"body"), properties: Bytes::from_static(b"p") };
     let good = encoded(&[item.clone(), item]);
     let mut long_body = good.clone();
     long_body[27 + 19] = 99;
     assert_eq!(
         decode(long_body.into(), 9),
-        Err(BatchError::Length {
-            index: 1,
-            field: "body length",
-            value: 99,
-            left: 5
-        })
+        Err(BatchError::Length { index: 1, field: "body length", value: 99, left: 5 })
     );
-    assert!(matches!(
-        decode(good[..30].to_vec().into(), 9),
-        Err(BatchError::Length { index: 1, .. })
-    ));
-    assert_eq!(
-        decode(good.into(), 1),
-        Err(BatchError::TooMany { limit: 1 })
-    );
+    assert!(matches!(decode(good[..30].to_vec().into(), 9), Err(BatchError::Length { index: 1, .. })));
+    assert_eq!(decode(good.into(), 1), Err(BatchError::TooMany { limit: 1 }));
     assert_eq!(decode(Bytes::new(), 1), Err(BatchError::Empty));
 }

@@ -22,13 +22,8 @@ use std::borrow::Cow;
 pub(super) fn decode(mut header: &[u8], body: Bytes) -> Result<Command, DecodeError> {
     let from = &mut header;
     need(from, "code", 2 + 1 + 2 + 4 + 4)?;
-    let (code, language, version, opaque, flag) = (
-        from.get_i16(),
-        from.get_u8(),
-        from.get_i16(),
-        from.get_i32(),
-        from.get_i32(),
-    );
+    let (code, language, version, opaque, flag) =
+        (from.get_i16(), from.get_u8(), from.get_i16(), from.get_i32(), from.get_i32());
     let remark = take_long(from, "remark")?;
     let mut rest = take_long(from, "extFields")?;
     let mut ext = Fields::new();
@@ -43,11 +38,7 @@ pub(super) fn decode(mut header: &[u8], body: Bytes) -> Result<Command, DecodeEr
         }
     }
     Ok(Command {
-        code: if flag & FLAG_ANSWER == 0 {
-            RequestCode::widen(code)
-        } else {
-            i32::from(code)
-        },
+        code: if flag & FLAG_ANSWER == 0 { RequestCode::widen(code) } else { i32::from(code) },
         language: Language::from_number(language),
         version: i32::from(version),
         opaque,
@@ -87,24 +78,11 @@ fn put_long(into: &mut BytesMut, text: &str) {
 }
 
 fn need(from: &[u8], field: &'static str, needed: usize) -> Result<(), DecodeError> {
-    if from.len() < needed {
-        Err(DecodeError::Truncated {
-            field,
-            needed,
-            left: from.len(),
-        })
-    } else {
-        Ok(())
-    }
+    if from.len() < needed { Err(DecodeError::Truncated { field, needed, left: from.len() }) } else { Ok(()) }
 }
 
-fn take<'a>(
-    from: &mut &'a [u8],
-    field: &'static str,
-    length: i32,
-) -> Result<&'a [u8], DecodeError> {
-    let needed =
-        usize::try_from(length).map_err(|_| DecodeError::NegativeLength { field, length })?;
+fn take<'a>(from: &mut &'a [u8], field: &'static str, length: i32) -> Result<&'a [u8], DecodeError> {
+    let needed = usize::try_from(length).map_err(|_| DecodeError::NegativeLength { field, length })?;
     need(from, field, needed)?;
     let (taken, rest) = from.split_at(needed);
     *from = rest;

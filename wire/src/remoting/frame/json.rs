@@ -35,12 +35,10 @@ pub(super) fn decode(header: &[u8], body: Bytes) -> Result<Command, DecodeError>
     let header: Header<'_> = serde_json::from_str(&text).map_err(DecodeError::Json)?;
     Ok(Command {
         code: header.code,
-        language: header
-            .language
-            .map_or(Language::Other, |word| match word.0.parse() {
-                Ok(number) => Language::from_number(number),
-                Err(_) => Language::from_name(&word.0),
-            }),
+        language: header.language.map_or(Language::Other, |word| match word.0.parse() {
+            Ok(number) => Language::from_number(number),
+            Err(_) => Language::from_name(&word.0),
+        }),
         version: header.version,
         opaque: header.opaque,
         flag: header.flag,
@@ -111,9 +109,7 @@ impl<'de> Deserialize<'de> for Ext {
                     };
                     fields.set(&name.0, value.0);
                     if fields.len() > MAX_FIELDS {
-                        return Err(A::Error::custom(DecodeError::TooManyFields {
-                            limit: MAX_FIELDS,
-                        }));
+                        return Err(A::Error::custom(DecodeError::TooManyFields { limit: MAX_FIELDS }));
                     }
                 }
                 Ok(Ext(fields))

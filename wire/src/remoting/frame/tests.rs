@@ -2,8 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn any_command() -> impl Strategy<Value = Command> {
-    let ext = proptest::collection::vec((any::<String>(), any::<String>()), 0..6)
-        .prop_map(Fields::from_iter);
+    let ext = proptest::collection::vec((any::<String>(), any::<String>()), 0..6).prop_map(Fields::from_iter);
     let remark = proptest::option::of(".+");
     let body = proptest::collection::vec(any::<u8>(), 0..40).prop_map(Bytes::from);
     let serialize = prop_oneof![Just(Serialize::Json), Just(Serialize::RocketMq)];
@@ -41,9 +40,7 @@ fn json_frame(header: &str) -> BytesMut {
 }
 
 fn error_of(bytes: &[u8]) -> String {
-    decode(&mut BytesMut::from(bytes), MAX_BYTES)
-        .unwrap_err()
-        .to_string()
+    decode(&mut BytesMut::from(bytes), MAX_BYTES).unwrap_err().to_string()
 }
 
 proptest! {
@@ -105,11 +102,7 @@ fn a_json_answer_is_written_as_java_writes_it() {
     assert_eq!(std::str::from_utf8(&bytes[8..]).unwrap(), wanted);
     assert_eq!(
         bytes[..8],
-        [
-            &(4 + wanted.len() as u32).to_be_bytes()[..],
-            &(wanted.len() as u32).to_be_bytes()
-        ]
-        .concat()
+        [&(4 + wanted.len() as u32).to_be_bytes()[..], &(wanted.len() as u32).to_be_bytes()].concat()
     );
 }
 
@@ -119,97 +112,52 @@ fn a_json_header_is_read_leniently() {
         r#"{"code":10,"extFields":{"a":1,"b":true,"c":"x","d":null,"e":1.5},"language":"COBOL","opaque":1,"remark":"","new":[{}]}"#,
     );
     let command = decode(&mut bytes, MAX_BYTES).unwrap().unwrap();
+    assert_eq!(command.ext, Fields::from_iter([("a", "1"), ("b", "true"), ("c", "x"), ("e", "1.5")]));
     assert_eq!(
-        command.ext,
-        Fields::from_iter([("a", "1"), ("b", "true"), ("c", "x"), ("e", "1.5")])
-    );
-    assert_eq!(
-        (
-            command.language,
-            command.flag,
-            command.version,
-            command.remark
-        ),
+        (command.language, command.flag, command.version, command.remark),
         (Language::Other, 0, 0, None)
     );
     let mut bytes = json_frame(r#"{"code":10,"extFields":null,"language":9,"opaque":1}"#);
-    assert_eq!(
-        decode(&mut bytes, MAX_BYTES).unwrap().unwrap().language,
-        Language::Go
-    );
+    assert_eq!(decode(&mut bytes, MAX_BYTES).unwrap().unwrap().language, Language::Go);
 }
 
 #[test]
 fn a_binary_request_for_a_pop_is_one() {
     let mut pop = Command::request(RequestCode::BatchAckMessage, Fields::new(), Bytes::new());
     pop.serialize = Serialize::RocketMq;
-    assert_eq!(
-        decode(&mut encoded(std::slice::from_ref(&pop)), MAX_BYTES)
-            .unwrap()
-            .unwrap(),
-        pop
-    );
+    assert_eq!(decode(&mut encoded(std::slice::from_ref(&pop)), MAX_BYTES).unwrap().unwrap(), pop);
 }
 
 #[test]
 fn a_body_in_parts_is_one_body() {
     let mut command = Command::request(RequestCode::SendMessage, Fields::new(), Bytes::new());
     let mut bytes = BytesMut::new();
-    command.encode_with(
-        &[Bytes::from_static(b"one"), Bytes::from_static(b"two")],
-        &mut bytes,
-    );
+    command.encode_with(&[Bytes::from_static(b"one"), Bytes::from_static(b"two")], &mut bytes);
     command.body = Bytes::from_static(b"onetwo");
     assert_eq!(decode(&mut bytes, MAX_BYTES).unwrap().unwrap(), command);
 }
 
 #[test]
 fn a_bad_frame_is_refused_as_soon_as_its_first_bytes_say_so() {
-    assert_eq!(
-        error_of(&[0xFF; 4]),
-        "frame length is 4294967295, the limit is 16777216"
-    );
+    assert_eq!(error_of(&[0xFF; 4]), "frame length is 4294967295, the limit is 16777216");
     assert_eq!(
         error_of(&(MAX_BYTES as u32 - 3).to_be_bytes()),
         "frame length is 16777213, the limit is 16777216"
     );
     assert!(
-        decode(
-            &mut BytesMut::from(&(MAX_BYTES as u32 - 4).to_be_bytes()[..]),
-            MAX_BYTES
-        )
-        .unwrap()
-        .is_none()
+        decode(&mut BytesMut::from(&(MAX_BYTES as u32 - 4).to_be_bytes()[..]), MAX_BYTES).unwrap().is_none()
     );
-    assert_eq!(
-        error_of(&[0, 0, 0, 3]),
-        "frame length is 3, at least 4 are needed"
-    );
-    assert_eq!(
-        error_of(&[0, 0, 1, 0, 2, 0, 0, 0]),
-        "header dialect is 2, known are 0 and 1"
-    );
-    assert_eq!(
-        error_of(&[0, 0, 0, 10, 0, 0, 0, 7]),
-        "header size is 7, the frame leaves room for 6"
-    );
-    assert_eq!(
-        error_of(b"GET / HTTP/1.1"),
-        "frame length is 1195725856, the limit is 16777216"
-    );
+    assert_eq!(error_of(&[0, 0, 0, 3]), "frame length is 3, at least 4 are needed");
+    assert_eq!(error_of(&[0, 0, 1, 0, 2, 0, 0, 0]), "header dialect is 2, known are 0 and 1");
+    assert_eq!(error_of(&[0, 0, 0, 10, 0, 0, 0, 7]), "header size is 7, the frame leaves room for 6");
+    assert_eq!(error_of(b"GET / HTTP/1.1"), "frame length is 1195725856, the limit is 16777216");
 }
 
 #[test]
 fn a_header_cut_short_is_refused_with_the_field() {
-    assert_eq!(
-        error_of(&json_frame(r#"{"code":10,"opaque":1"#)),
-        "the JSON header cannot be read"
-    );
-    let mut pop = Command::request(
-        RequestCode::PopMessage,
-        Fields::from_iter([("name", "value")]),
-        Bytes::new(),
-    );
+    assert_eq!(error_of(&json_frame(r#"{"code":10,"opaque":1"#)), "the JSON header cannot be read");
+    let mut pop =
+        Command::request(RequestCode::PopMessage, Fields::from_iter([("name", "value")]), Bytes::new());
     pop.serialize = Serialize::RocketMq;
     let whole = encoded(&[pop]);
     let told = |length: usize| {
@@ -219,26 +167,13 @@ fn a_header_cut_short_is_refused_with_the_field() {
         error_of(&bytes)
     };
     assert_eq!(told(12), "header field code needs 13 bytes, 12 are left");
-    assert_eq!(
-        told(whole.len() - 9),
-        "header field extFields needs 15 bytes, 14 are left"
-    );
+    assert_eq!(told(whole.len() - 9), "header field extFields needs 15 bytes, 14 are left");
 }
 
 #[test]
 fn a_header_with_too_many_fields_is_refused() {
-    let fields = |count: usize| {
-        (0..count)
-            .map(|i| format!("\"{i}\":\"\""))
-            .collect::<Vec<_>>()
-            .join(",")
-    };
-    let header = |count| {
-        format!(
-            "{{\"code\":10,\"opaque\":1,\"extFields\":{{{}}}}}",
-            fields(count)
-        )
-    };
+    let fields = |count: usize| (0..count).map(|i| format!("\"{i}\":\"\"")).collect::<Vec<_>>().join(",");
+    let header = |count| format!("{{\"code\":10,\"opaque\":1,\"extFields\":{{{}}}}}", fields(count));
     assert!(decode(&mut json_frame(&header(MAX_FIELDS)), MAX_BYTES).is_ok());
     assert!(decode(&mut json_frame(&header(MAX_FIELDS + 1)), MAX_BYTES).is_err());
 }

@@ -8,26 +8,11 @@ fn check(body: &str, wanted: &Value) {
 
 #[test]
 fn what_the_peers_library_writes_is_read() {
-    check(
-        r#"{"brokerAddrs":{0:"a:1",-1:"b:2"}}"#,
-        &json!({"brokerAddrs": {"0": "a:1", "-1": "b:2"}}),
-    );
-    check(
-        r#"{{"brokerName":"b","queueId":0}:12}"#,
-        &json!({r#"{"brokerName":"b","queueId":0}"#: 12}),
-    );
-    check(
-        r#"[{"$ref":"$.a[0]"},{"x":1,"y":null}]"#,
-        &json!([{"x": 1}]),
-    );
-    check(
-        "\t{ \"t\" : 1.5 ,\n\"u\": [ true , ] } ",
-        &json!({"t": 1.5, "u": [true]}),
-    );
-    check(
-        r#"{"\u00e9\"":"\uD83D\uDE00","n":9223372036854775807}"#,
-        &json!({"é\"": "😀", "n": i64::MAX}),
-    );
+    check(r#"{"brokerAddrs":{0:"a:1",-1:"b:2"}}"#, &json!({"brokerAddrs": {"0": "a:1", "-1": "b:2"}}));
+    check(r#"{{"brokerName":"b","queueId":0}:12}"#, &json!({r#"{"brokerName":"b","queueId":0}"#: 12}));
+    check(r#"[{"$ref":"$.a[0]"},{"x":1,"y":null}]"#, &json!([{"x": 1}]));
+    check("\t{ \"t\" : 1.5 ,\n\"u\": [ true , ] } ", &json!({"t": 1.5, "u": [true]}));
+    check(r#"{"\u00e9\"":"\uD83D\uDE00","n":9223372036854775807}"#, &json!({"é\"": "😀", "n": i64::MAX}));
 }
 
 #[test]
@@ -47,14 +32,8 @@ fn what_is_no_json_is_told_with_its_place() {
             "{body}"
         );
     }
-    assert!(matches!(
-        parse("[".repeat(100_000).as_bytes()),
-        Err(BodyError::TooDeep { at: 32, .. })
-    ));
-    assert!(matches!(
-        read::<Vec<String>>(b"{}"),
-        Err(BodyError::Shape(_))
-    ));
+    assert!(matches!(parse("[".repeat(100_000).as_bytes()), Err(BodyError::TooDeep { at: 32, .. })));
+    assert!(matches!(read::<Vec<String>>(b"{}"), Err(BodyError::Shape(_))));
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
