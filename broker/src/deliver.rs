@@ -52,7 +52,7 @@ impl Broker {
         let room = budget.messages.saturating_sub(self.due.due.len());
         self.due.due.extend(self.timer.take_due(self.now.wall, room));
         let (mut messages, mut bytes) = (0, 0);
-        while messages < budget.messages && bytes < budget.bytes {
+        while messages < budget.messages && bytes < budget.bytes && !self.deliveries_pause() {
             let Some(entry) = self.due.due.front().copied() else {
                 break;
             };

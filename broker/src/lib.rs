@@ -275,6 +275,11 @@ impl Broker {
         self.replies.push(Once::Written, self.log.appended(), id, reply);
     }
 
+    /// A reply that tells of nothing that is not written: a refusal, or what has long been there.
+    fn reply_now(&mut self, id: RequestId, reply: Reply) {
+        self.replies.push_ready(id, reply);
+    }
+
     /// A reply that promises that what was appended stays.
     fn reply_safe(&mut self, id: RequestId, reply: Reply) {
         let once = match self.config.flush {

@@ -156,7 +156,7 @@ impl Broker {
     pub(crate) fn pop(&mut self, id: RequestId, ask: Pop) {
         let topic = match self.may_pop(&ask) {
             Ok(topic) => topic,
-            Err(refused) => return self.reply(id, Reply::Pop(Err(refused))),
+            Err(refused) => return self.reply_now(id, Reply::Pop(Err(refused))),
         };
         let deadline = self.now.monotonic.after(ask.wait.min(WAIT_MAX));
         if let Some(ask) = self.pop_now(topic, id, ask, deadline) {
@@ -191,7 +191,7 @@ impl Broker {
             self.pop_ended(id, &ask);
         } else if self.parked.len() >= self.config.parked_max {
             let (parked, limit) = (self.parked.len(), self.config.parked_max);
-            self.reply(id, Reply::Pop(Err(PopError::TooManyParked { parked, limit })));
+            self.reply_now(id, Reply::Pop(Err(PopError::TooManyParked { parked, limit })));
         } else {
             self.parked.park(topic, id, deadline, Waiting::Pop(ask));
         }

@@ -151,7 +151,7 @@ impl Broker {
     pub(crate) fn pull(&mut self, id: RequestId, mut ask: Pull) {
         let (topic, filter) = match self.may_pull(&ask) {
             Ok(found) => found,
-            Err(refused) => return self.reply(id, Reply::Pull(Err(refused))),
+            Err(refused) => return self.reply_now(id, Reply::Pull(Err(refused))),
         };
         ask.filter = Some(filter);
         if let Some(offset) = ask.commit_offset {
@@ -162,7 +162,7 @@ impl Broker {
             (PullOutcome::NotFound, Some(wait)) => {
                 if self.parked.len() >= self.config.parked_max {
                     let (parked, limit) = (self.parked.len(), self.config.parked_max);
-                    return self.reply(id, Reply::Pull(Err(PullError::TooManyParked { parked, limit })));
+                    return self.reply_now(id, Reply::Pull(Err(PullError::TooManyParked { parked, limit })));
                 }
                 let deadline = self.now.monotonic.after(wait.min(WAIT_MAX));
                 self.parked.park(topic, id, deadline, Waiting::Pull(ask));
@@ -238,9 +238,10 @@ impl Broker {
 
     fn answer_pull(&mut self, id: RequestId, look: Look) {
         let pulled = look.pulled();
-        match look.extents.is_empty() {
-            true => self.reply(id, Reply::Pull(Ok(pulled))),
-            false => self.read(look.extents, Then::Pull(id, pulled)),
+        match (look.outcome, look.extents.is_empty()) {
+            (PullOutcome::NotFound, _) => self.reply_now(id, Reply::Pull(Ok(pulled))),
+            (_, true) => self.reply(id, Reply::Pull(Ok(pulled))),
+            (_, false) => self.read(look.extents, Then::Pull(id, pulled)),
         }
     }
 

@@ -62,7 +62,7 @@ const QUERY_MAX: usize = 64;
 impl Broker {
     pub(crate) fn query(&mut self, id: RequestId, ask: &Query) {
         let Some(topic) = self.topics.get(&ask.topic).map(|topic| topic.id) else {
-            return self.reply(id, Reply::Query(Err(QueryError::NotFound)));
+            return self.reply_now(id, Reply::Query(Err(QueryError::NotFound)));
         };
         // A match of the hash is only a candidate; how many of them are looked at is bounded.
         let candidates: Vec<_> = self.keys.find(topic, &ask.key).take(4 * QUERY_MAX).collect();

@@ -6,6 +6,7 @@ use crate::{Broker, PullError, Pulled, QueryError, ReadId, ReadWork, Reply, Requ
 use bytes::Bytes;
 use journal::{Extent, ReadError};
 use std::collections::{BTreeMap, VecDeque};
+use wire::stored::View;
 
 /// What goes on once messages are read.
 #[derive(Debug)]
@@ -78,7 +79,12 @@ impl Broker {
                     Ok(messages) => Ok(Pulled { messages, ..pulled }),
                     Err(error) => Err(PullError::Unreadable { why: error.to_string() }),
                 };
-                self.reply(id, Reply::Pull(answer));
+                let newest = answer.as_ref().ok().and_then(|pulled| pulled.messages.last());
+                let newest = newest.and_then(|bytes| View::parse(bytes).ok()).map(|view| view.log_offset());
+                match newest.is_none_or(|at| at < self.log.written()) {
+                    true => self.reply_now(id, Reply::Pull(answer)),
+                    false => self.reply(id, Reply::Pull(answer)),
+                }
             }
             Then::Pop(taken) => self.pop_read(*taken, bytes),
             Then::Deliver(extents) => self.staged(extents, bytes),

@@ -16,6 +16,7 @@ pub(crate) enum Once {
 /// Replies that wait for the log, in order for each promise.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
+    ready: VecDeque<(RequestId, Reply)>,
     written: VecDeque<(LogOffset, RequestId, Reply)>,
     durable: VecDeque<(LogOffset, RequestId, Reply)>,
 }
@@ -29,8 +30,16 @@ impl Replies {
         }
     }
 
+    /// Gives a reply that promises nothing of the log.
+    pub(crate) fn push_ready(&mut self, id: RequestId, reply: Reply) {
+        self.ready.push_back((id, reply));
+    }
+
     /// The next reply whose promise holds.
     pub(crate) fn poll(&mut self, written: LogOffset, durable: LogOffset) -> Option<(RequestId, Reply)> {
+        if let Some(ready) = self.ready.pop_front() {
+            return Some(ready);
+        }
         for (queue, reached) in [(&mut self.durable, durable), (&mut self.written, written)] {
             if queue.front().is_some_and(|(end, ..)| *end <= reached) {
                 return queue.pop_front().map(|(_, id, reply)| (id, reply));
@@ -41,6 +50,6 @@ impl Replies {
 
     /// Replies waiting.
     pub(crate) fn len(&self) -> usize {
-        self.written.len() + self.durable.len()
+        self.ready.len() + self.written.len() + self.durable.len()
     }
 }

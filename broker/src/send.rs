@@ -191,6 +191,14 @@ fn clients_may_write(topic: &str, cluster: &str) -> bool {
     topic == "RMQ_SYS_TRACE_TOPIC" || topic == "BenchmarkTest" || topic == format!("{cluster}_REPLY_TOPIC")
 }
 
+/// What a send asks for, for all its messages.
+struct Asked {
+    queue_id: Option<QueueId>,
+    batch: bool,
+    check_kind: bool,
+    retry: bool,
+}
+
 /// A message that passed all checks, ready for the log.
 struct Checked {
     message: Message,
@@ -202,7 +210,7 @@ impl Broker {
     pub(crate) fn send(&mut self, id: RequestId, ask: Send) {
         match self.store_all(ask) {
             Ok(sent) => self.reply_safe(id, Reply::Send(Ok(sent))),
-            Err(refused) => self.reply(id, Reply::Send(Err(refused))),
+            Err(refused) => self.reply_now(id, Reply::Send(Err(refused))),
         }
     }
 
@@ -223,10 +231,15 @@ impl Broker {
                 topic: topic.name,
             }));
         }
-        let one_queue = ask.queue_id.or_else(|| ask.batch.then(|| self.topics.next_queue(topic.id)));
+        let asked = Asked {
+            queue_id: ask.queue_id.or_else(|| ask.batch.then(|| self.topics.next_queue(topic.id))),
+            batch: ask.batch,
+            check_kind: ask.check_kind,
+            retry: ask.topic.is_retry(),
+        };
         let mut checked = Vec::with_capacity(ask.messages.len());
         for (index, message) in ask.messages.into_iter().enumerate() {
-            let one = self.check(&topic, one_queue, message, ask.batch, ask.check_kind);
+            let one = self.check(&topic, &asked, message);
             checked.push(one.map_err(|why| SendError { index, why })?);
         }
         Ok(checked.into_iter().map(|one| self.store_one(&topic, one, ask.batch)).collect())
@@ -260,14 +273,7 @@ impl Broker {
         }
     }
 
-    fn check(
-        &mut self,
-        topic: &Topic,
-        queue_id: Option<QueueId>,
-        mut message: Message,
-        batch: bool,
-        check_kind: bool,
-    ) -> Result<Checked, SendRefusal> {
+    fn check(&mut self, topic: &Topic, asked: &Asked, mut message: Message) -> Result<Checked, SendRefusal> {
         let length = message.body.len();
         if length == 0 {
             return Err(SendRefusal::EmptyBody);
@@ -283,14 +289,14 @@ impl Broker {
         let free = [TopicKind::Mixed, kind].contains(&topic.kind)
             || topic.name.is_retry()
             || topic.name.is_dead_letter();
-        if check_kind && !free {
+        if asked.check_kind && !free {
             return Err(SendRefusal::WrongKind { topic: topic.name.clone(), takes: topic.kind, is: kind });
         }
-        if let Some(property) = schedule::delay_property(&message.properties).filter(|_| batch) {
+        if let Some(property) = schedule::delay_property(&message.properties).filter(|_| asked.batch) {
             return Err(SendRefusal::DelayInBatch { property });
         }
         for name in INTERNAL {
-            if name != property::RETRY_TOPIC || !topic.name.is_retry() {
+            if name != property::RETRY_TOPIC || !asked.retry {
                 message.properties.remove(name);
             }
         }
@@ -299,7 +305,7 @@ impl Broker {
             true => Wanted::Now,
             false => schedule::wanted(&message.properties, self.now.wall, &self.config)?,
         };
-        let queue_id = queue_id.unwrap_or_else(|| self.choose_queue(topic, &message.properties));
+        let queue_id = asked.queue_id.unwrap_or_else(|| self.choose_queue(topic, &message.properties));
         self.complete(&mut message, topic, queue_id, wanted);
         let length = property::encoded_len(&message.properties);
         // The delivered copy says when it was delivered: room for that is kept.

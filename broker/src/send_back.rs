@@ -46,10 +46,11 @@ pub enum SendBackError {
 impl Broker {
     pub(crate) fn send_back(&mut self, id: RequestId, ask: SendBack) {
         if let Some(why) = self.unwritable() {
-            return self.reply(id, Reply::SendBack(Err(SendBackError::Unavailable { why })));
+            return self.reply_now(id, Reply::SendBack(Err(SendBackError::Unavailable { why })));
         }
         if self.group_or_make(&ask.group).is_none() {
-            return self.reply(id, Reply::SendBack(Err(SendBackError::GroupUnknown { group: ask.group })));
+            return self
+                .reply_now(id, Reply::SendBack(Err(SendBackError::GroupUnknown { group: ask.group })));
         }
         self.read_from_disk(Wanted::Message(ask.log_offset), Then::SendBack(id, ask));
     }
