@@ -19,6 +19,8 @@ mod clients;
 mod context;
 mod dead_letter;
 mod end_transaction;
+#[cfg(test)]
+mod fake;
 mod heartbeat;
 mod message;
 mod names;

@@ -1,0 +1,173 @@
+//! Messages go in by gRPC and come out by gRPC.
+
+use crate::engine::EPOCH;
+use crate::world::{bodies, call, delayed, frames, handle, message, receive, world};
+use model::TopicKind;
+use proto::v2::{Code, MessageType, ReceiveMessageRequest};
+use std::time::Duration;
+
+const HOUR: Duration = Duration::from_hours(1);
+
+#[tokio::test]
+async fn a_message_wanted_in_an_hour_comes_after_it_and_never_before() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Delay).await;
+    let due = EPOCH + 3_600_123;
+    let sent = world.send(vec![delayed("m", due)]).await;
+    assert_eq!(sent.status.unwrap().code(), Code::Ok);
+    let entry = &sent.entries[0];
+    assert_eq!((entry.message_id.as_str(), entry.recall_handle.is_empty()), ("m", false));
+    assert_eq!(world.receive(receive()).await, (Code::MessageNotFound, vec![]));
+    world.advance(HOUR.saturating_sub(Duration::from_secs(60))).await;
+    assert_eq!(world.receive(receive()).await, (Code::MessageNotFound, vec![]));
+    world.advance(Duration::from_mins(2)).await;
+    let (code, messages) = world.receive(receive()).await;
+    assert_eq!((code, bodies(&messages)), (Code::Ok, vec!["m"]));
+    let system = messages[0].system_properties.as_ref().unwrap();
+    assert_eq!((system.message_id.as_str(), system.message_type()), ("m", MessageType::Delay));
+    assert_eq!(system.delivery_attempt(), 1);
+    let at = system.delivery_timestamp.unwrap();
+    assert_eq!(at.seconds * 1000 + i64::from(at.nanos) / 1_000_000, due);
+    assert!(messages[0].user_properties.is_empty(), "{:?}", messages[0].user_properties);
+}
+
+#[tokio::test]
+async fn a_waiting_receive_is_answered_when_a_delayed_message_falls_due() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Delay).await;
+    world.send(vec![delayed("m", EPOCH + 3_600_000)]).await;
+    let long_polling_timeout = Some(prost_types::Duration { seconds: 20, nanos: 0 });
+    let request = ReceiveMessageRequest { long_polling_timeout, ..receive() };
+    let waiting = world.client.receive_message(call(request)).await.unwrap().into_inner();
+    world.advance(HOUR).await;
+    let (code, messages) = frames(waiting).await;
+    assert_eq!((code, bodies(&messages)), (Code::Ok, vec!["m"]));
+}
+
+#[tokio::test]
+async fn what_is_due_already_is_delivered_at_once_and_what_is_too_far_is_refused_whole() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Delay).await;
+    let sent = world.send(vec![delayed("past", EPOCH - 60_000), delayed("zero", 0)]).await;
+    assert_eq!(sent.status.unwrap().code(), Code::Ok);
+    assert_eq!(sent.entries.iter().map(|e| e.recall_handle.as_str()).collect::<Vec<_>>(), ["", ""]);
+    let (_, messages) = world.receive(receive()).await;
+    assert_eq!(bodies(&messages), ["past", "zero"]);
+    let thirty_years = EPOCH + 30 * 365 * 86_400_000;
+    let refused = world.send(vec![delayed("near", EPOCH), delayed("far", thirty_years)]).await;
+    let status = refused.status.unwrap();
+    assert_eq!((status.code(), refused.entries.len()), (Code::IllegalDeliveryTime, 0));
+    assert!(status.message.contains("message 1"), "{}", status.message);
+    assert_eq!(world.receive(receive()).await.1, vec![], "nothing of a refused call is stored");
+}
+
+#[tokio::test]
+async fn a_message_of_another_kind_than_its_topic_is_refused() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Normal).await;
+    let refused = world.send(vec![delayed("m", EPOCH + 5000)]).await;
+    assert_eq!(refused.status.unwrap().code(), Code::MessagePropertyConflictWithType);
+    assert_eq!(world.send(vec![message("m")]).await.status.unwrap().code(), Code::Ok);
+}
+
+#[tokio::test]
+async fn an_acked_message_comes_never_again_and_an_unacked_one_after_its_lease() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Normal).await;
+    world.send(vec![message("a"), message("b")]).await;
+    let (_, messages) = world.receive(receive()).await;
+    assert_eq!(bodies(&messages), ["a", "b"]);
+    let [done, left] = messages.as_slice() else { panic!("{} messages", messages.len()) };
+    let acked = world.ack(&[handle(done)]).await;
+    assert_eq!(acked.status.unwrap().code(), Code::Ok);
+    assert_eq!(acked.entries[0].receipt_handle, handle(done));
+    world.advance(Duration::from_secs(29)).await;
+    assert_eq!(world.receive(receive()).await.0, Code::MessageNotFound);
+    world.advance(Duration::from_secs(2)).await;
+    let (_, again) = world.receive(receive()).await;
+    assert_eq!(again.len(), 1);
+    assert_eq!(again[0].body, left.body);
+    let system = again[0].system_properties.as_ref().unwrap();
+    assert_eq!((system.delivery_attempt(), again[0].topic.as_ref().unwrap().name.as_str()), (2, "t"));
+    let acked = world.ack(&[handle(left), handle(&again[0]), "nonsense"]).await;
+    assert_eq!(acked.status.unwrap().code(), Code::MultipleResults);
+    let codes: Vec<Code> = acked.entries.iter().map(|entry| entry.status.as_ref().unwrap().code()).collect();
+    assert_eq!(codes, [Code::InvalidReceiptHandle, Code::Ok, Code::InvalidReceiptHandle]);
+}
+
+#[tokio::test]
+async fn a_changed_lease_has_a_new_handle_and_the_old_one_is_dead() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Normal).await;
+    world.send(vec![message("m")]).await;
+    let (_, messages) = world.receive(receive()).await;
+    let old = handle(&messages[0]).to_owned();
+    let changed = world.change(&old, Duration::from_secs(5)).await;
+    assert_eq!(changed.status.unwrap().code(), Code::Ok);
+    assert_ne!(changed.receipt_handle, old);
+    let refused = world.change(&old, Duration::from_secs(5)).await;
+    assert_eq!(refused.status.unwrap().code(), Code::InvalidReceiptHandle);
+    let refused = world.ack(&[&old]).await;
+    assert_eq!(refused.status.unwrap().code(), Code::InvalidReceiptHandle);
+    assert_eq!(world.ack(&[&changed.receipt_handle]).await.status.unwrap().code(), Code::Ok);
+    world.advance(HOUR).await;
+    assert_eq!(world.receive(receive()).await.0, Code::MessageNotFound);
+}
+
+#[tokio::test]
+async fn a_message_refused_by_its_consumer_comes_again_at_once() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Normal).await;
+    world.send(vec![message("m")]).await;
+    let (_, messages) = world.receive(receive()).await;
+    let changed = world.change(handle(&messages[0]), Duration::ZERO).await;
+    assert_eq!(changed.status.unwrap().code(), Code::Ok);
+    let (_, again) = world.receive(receive()).await;
+    assert_eq!(again[0].system_properties.as_ref().unwrap().delivery_attempt(), 2);
+}
+
+#[tokio::test]
+async fn only_messages_with_a_wanted_tag_are_received() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Normal).await;
+    let tagged = |id: &str, tag: &str| {
+        let mut message = message(id);
+        message.system_properties.as_mut().unwrap().tag = Some(tag.to_owned());
+        message
+    };
+    world.send(vec![tagged("1", "A"), tagged("2", "B"), tagged("3", "C")]).await;
+    let expression = proto::v2::FilterExpression {
+        r#type: proto::v2::FilterType::Tag.into(),
+        expression: "A || C".to_owned(),
+    };
+    let request = ReceiveMessageRequest { filter_expression: Some(expression), ..receive() };
+    let (_, messages) = world.receive(request).await;
+    assert_eq!(bodies(&messages), ["1", "3"]);
+}
+
+#[tokio::test]
+async fn an_ordered_group_waits_for_its_message_and_the_same_attempt_gets_it_again() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Fifo).await;
+    world.ordered_group("g").await;
+    let grouped = |id: &str| {
+        let mut message = message(id);
+        message.system_properties.as_mut().unwrap().message_group = Some("order".to_owned());
+        message
+    };
+    world.send(vec![grouped("1"), grouped("2")]).await;
+    let take = |attempt: &str| ReceiveMessageRequest {
+        batch_size: 1,
+        attempt_id: Some(attempt.to_owned()),
+        auto_renew: true,
+        ..receive()
+    };
+    let (_, first) = world.receive(take("a")).await;
+    assert_eq!(bodies(&first), ["1"]);
+    assert_eq!(first[0].system_properties.as_ref().unwrap().message_group(), "order");
+    assert_eq!(bodies(&world.receive(take("a")).await.1), ["1"], "its answer may have been lost");
+    assert_eq!(world.receive(take("b")).await.0, Code::MessageNotFound);
+    let (_, first) = world.receive(take("a")).await;
+    assert_eq!(world.ack(&[handle(&first[0])]).await.status.unwrap().code(), Code::Ok);
+    assert_eq!(bodies(&world.receive(take("b")).await.1), ["2"]);
+}
