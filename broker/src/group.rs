@@ -51,7 +51,7 @@ impl Broker {
         let made = match self.unwritable() {
             Some(why) => Err(CreateGroupError::Unavailable { why }),
             None => {
-                self.put_group(ask.group.clone());
+                self.put_group(&ask.group);
                 Ok(ask.group)
             }
         };
@@ -69,14 +69,14 @@ impl Broker {
             if !self.config.auto_create_groups || self.failing.is_some() {
                 return None;
             }
-            self.put_group(Group::new(name.clone()));
+            self.put_group(&Group::new(name.clone()));
         }
         self.groups.get(name).cloned()
     }
 
     /// Takes a group, and makes its retry topic: tools ask for that topic's route.
-    fn put_group(&mut self, group: Group) {
-        if self.groups.get(&group.name) != Some(&group) {
+    fn put_group(&mut self, group: &Group) {
+        if self.groups.get(&group.name) != Some(group) {
             let mut payload = Vec::new();
             record::Meta::Group(group.clone()).encode(&mut payload);
             self.append_record(Kind::Meta, &payload);

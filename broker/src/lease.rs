@@ -8,6 +8,7 @@
 
 use crate::config::LEASES_ENDED_MAX;
 use crate::read::Then;
+use crate::send_back::mark_retry;
 use crate::{Broker, Pop};
 use bytes::Bytes;
 use journal::{Kind, ReadError};
@@ -407,7 +408,7 @@ impl Broker {
             message.reconsume_times.max(0) as u32 + 1 + self.leases.attempts(&ended.key, ended.offset);
         message.reconsume_times = message.reconsume_times.saturating_add(1);
         let id = message_id::encode(placed.store_host, placed.log_offset);
-        self.mark_retry(&mut message, topic.as_str(), &id);
+        mark_retry(&mut message, topic.as_str(), &id);
         if attempts >= self.attempts_max(group) {
             return self.append_dead_letter(group, &mut message);
         }

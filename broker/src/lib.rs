@@ -143,7 +143,7 @@ impl Broker {
             Request::SendBack(ask) => self.send_back(id, ask),
             Request::Pull(ask) => self.pull(id, ask),
             Request::Pop(ask) => self.pop(id, ask),
-            Request::Ack(ask) => self.ack(id, ask),
+            Request::Ack(ask) => self.ack(id, &ask),
             Request::ChangeInvisible(ask) => self.change_invisible(id, ask),
             Request::QueryOffset(ask) => self.query_offset(id, &ask),
             Request::CommitOffset(ask) => self.commit_offset(id, &ask),

@@ -254,7 +254,7 @@ impl Broker {
         let retry = self.topics.get(&TopicName::pop_retry(&ask.group, &ask.topic)).map(|retry| retry.id);
         if let Some(retry) = retry.filter(|_| !ask.ordered) {
             self.leases.set_parent(retry, topic);
-            let at = if turn % 5 == 0 { 0 } else { order.len() };
+            let at = if turn.is_multiple_of(5) { 0 } else { order.len() };
             order.insert(at, (retry, QueueId(0)));
         }
         order

@@ -89,7 +89,7 @@ impl Broker {
             Then::Pop(taken) => self.pop_read(*taken, bytes),
             Then::Deliver(extents) => self.staged(extents, bytes),
             Then::SendBack(id, ask) => {
-                self.send_back_read(id, &ask, bytes.ok().and_then(|all| all.into_iter().next()))
+                self.send_back_read(id, &ask, bytes.ok().and_then(|all| all.into_iter().next()));
             }
             Then::Redeliver(ended) => self.redeliver(ended, bytes),
             Then::Query(id, ask) => {

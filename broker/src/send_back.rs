@@ -69,11 +69,7 @@ impl Broker {
         let settings = self.groups.get(&ask.group).expect("made above, and groups stay");
         let retry_max = ask.max_reconsume_times.unwrap_or(settings.retry_max as i32);
         let tries = message.reconsume_times;
-        self.mark_retry(
-            &mut message,
-            &placed.topic,
-            &message_id::encode(placed.store_host, placed.log_offset),
-        );
+        mark_retry(&mut message, &placed.topic, &message_id::encode(placed.store_host, placed.log_offset));
         message.reconsume_times = tries.saturating_add(1);
         if tries >= retry_max || ask.delay_level < 0 {
             self.append_dead_letter(&ask.group, &mut message);
@@ -93,19 +89,6 @@ impl Broker {
         Ok(())
     }
 
-    /// Says on a message that comes again where it came from, and takes the traces of its last delivery off.
-    pub(crate) fn mark_retry(&self, message: &mut Message, topic: &str, id: &str) {
-        let properties = &mut message.properties;
-        properties.remove(property::TIMER_DEQUEUE_MS);
-        properties.set(property::WAIT, "false");
-        if properties.get(property::RETRY_TOPIC).is_none() {
-            properties.set(property::RETRY_TOPIC, topic);
-        }
-        if properties.get(property::ORIGIN_MESSAGE_ID).is_none() {
-            properties.set(property::ORIGIN_MESSAGE_ID, id);
-        }
-    }
-
     /// Puts a message among the dead letters of a group, to be seen at once.
     pub(crate) fn append_dead_letter(&mut self, group: &GroupName, message: &mut Message) {
         let topic = self.dead_letter_topic(group);
@@ -119,5 +102,18 @@ impl Broker {
         }
         self.stats.dead_letters += 1;
         self.append_message(&topic, QueueId(0), message, LogOffset(0));
+    }
+}
+
+/// Says on a message that comes again where it came from, and takes the traces of its last delivery off.
+pub(crate) fn mark_retry(message: &mut Message, topic: &str, id: &str) {
+    let properties = &mut message.properties;
+    properties.remove(property::TIMER_DEQUEUE_MS);
+    properties.set(property::WAIT, "false");
+    if properties.get(property::RETRY_TOPIC).is_none() {
+        properties.set(property::RETRY_TOPIC, topic);
+    }
+    if properties.get(property::ORIGIN_MESSAGE_ID).is_none() {
+        properties.set(property::ORIGIN_MESSAGE_ID, id);
     }
 }

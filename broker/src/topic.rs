@@ -69,7 +69,7 @@ pub struct GetTopic {
 #[derive(Debug, Default)]
 pub(crate) struct Topics {
     ids: BTreeMap<TopicName, TopicId>,
-    topics: BTreeMap<TopicId, Topic>,
+    all: BTreeMap<TopicId, Topic>,
     /// The queue that the next message without one goes to.
     turns: BTreeMap<TopicId, u32>,
     changed: BTreeSet<TopicId>,
@@ -77,7 +77,7 @@ pub(crate) struct Topics {
 
 impl Topics {
     pub(crate) fn get(&self, name: &TopicName) -> Option<&Topic> {
-        self.topics.get(self.ids.get(name)?)
+        self.all.get(self.ids.get(name)?)
     }
 
     pub(crate) fn by_name(&self, name: &str) -> Option<TopicId> {
@@ -85,31 +85,31 @@ impl Topics {
     }
 
     pub(crate) fn by_id(&self, id: TopicId) -> Option<&Topic> {
-        self.topics.get(&id)
+        self.all.get(&id)
     }
 
     /// Takes a topic as it is now, in place of what it was.
     pub(crate) fn put(&mut self, topic: Topic) {
         self.ids.insert(topic.name.clone(), topic.id);
         self.changed.insert(topic.id);
-        self.topics.insert(topic.id, topic);
+        self.all.insert(topic.id, topic);
     }
 
     /// The id of the next topic that is made.
     fn next_id(&self) -> TopicId {
-        TopicId(self.topics.last_key_value().map_or(1, |(id, _)| id.0 + 1))
+        TopicId(self.all.last_key_value().map_or(1, |(id, _)| id.0 + 1))
     }
 
     /// The next queue in turn.
     pub(crate) fn next_queue(&mut self, id: TopicId) -> QueueId {
-        let queues = self.topics.get(&id).map_or(1, |topic| topic.write_queues.max(1));
+        let queues = self.all.get(&id).map_or(1, |topic| topic.write_queues.max(1));
         let turn = self.turns.entry(id).or_default();
         *turn = turn.wrapping_add(1);
         QueueId(*turn % queues)
     }
 
     pub(crate) fn take_changed(&mut self) -> Vec<Topic> {
-        std::mem::take(&mut self.changed).into_iter().filter_map(|id| self.topics.get(&id)).cloned().collect()
+        std::mem::take(&mut self.changed).into_iter().filter_map(|id| self.all.get(&id)).cloned().collect()
     }
 }
 

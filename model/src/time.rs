@@ -54,6 +54,7 @@ impl Monotonic {
     }
 
     /// The moment `wait` later; the last one there is where that overflows.
+    #[must_use]
     pub fn after(self, wait: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX)))
     }

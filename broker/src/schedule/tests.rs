@@ -10,6 +10,7 @@ fn check(properties: &[(&str, &str)]) -> Result<Wanted, SendRefusal> {
     wanted(&properties.iter().copied().collect(), NOW, &config)
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is compared with an answer")]
 fn at(ms: i64, level: u8) -> Result<Wanted, SendRefusal> {
     Ok(Wanted::At { deliver_at: Timestamp::from_millis(NOW.as_millis() + ms), level, clamped_from: None })
 }

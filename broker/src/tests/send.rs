@@ -43,6 +43,8 @@ fn an_async_send_is_answered_once_it_is_written() {
     rig.send(send("t", "x", &[]));
 }
 
+type Check = fn(&SendRefusal) -> bool;
+
 #[test]
 fn a_refused_send_leaves_nothing_behind() {
     let mut rig = Rig::new();
@@ -50,7 +52,6 @@ fn a_refused_send_leaves_nothing_behind() {
     let before = rig.broker.log.appended();
     let big = "x".repeat((64 << 10) + 1);
     let long = "v".repeat(40_000);
-    type Check = fn(&SendRefusal) -> bool;
     let cases: [(Send, Check); 11] = [
         (send("t", "", &[]), |r| matches!(r, SendRefusal::EmptyBody)),
         (send("t", &big, &[]), |r| matches!(r, SendRefusal::BodyTooLarge { length: 65_537, limit: 65_536 })),
