@@ -47,14 +47,14 @@ fn request() -> ReceiveMessageRequest {
     }
 }
 
-struct Given {
+struct Front {
     proxy: Proxy,
     pops: Arc<Mutex<Vec<Pop>>>,
     given_back: mpsc::UnboundedReceiver<ChangeInvisible>,
 }
 
 /// A front whose broker hands out messages of these offsets; the group is ordered or not.
-fn given(offsets: &'static [i64], ordered: bool) -> Given {
+fn given(offsets: &'static [i64], ordered: bool) -> Front {
     let pops = Arc::new(Mutex::new(Vec::new()));
     let (back, given_back) = mpsc::unbounded_channel();
     let seen = Arc::clone(&pops);
@@ -72,7 +72,7 @@ fn given(offsets: &'static [i64], ordered: bool) -> Given {
         }
         _ => None,
     });
-    Given { proxy, pops, given_back }
+    Front { proxy, pops, given_back }
 }
 
 async fn frames(proxy: &Proxy, request: ReceiveMessageRequest) -> Vec<Content> {
@@ -87,7 +87,7 @@ fn code(content: &Content) -> Code {
 
 #[tokio::test]
 async fn status_messages_and_the_moment_come_in_this_order() {
-    let Given { proxy, mut given_back, pops } = given(&[7, 8], false);
+    let Front { proxy, mut given_back, pops } = given(&[7, 8], false);
     let frames = frames(&proxy, request()).await;
     let [status, Content::Message(first), Content::Message(_), Content::DeliveryTimestamp(_)] =
         frames.as_slice()
@@ -105,7 +105,7 @@ async fn status_messages_and_the_moment_come_in_this_order() {
 
 #[tokio::test]
 async fn nothing_found_is_a_status_and_the_moment_and_so_is_a_refusal() {
-    let Given { proxy, .. } = given(&[], false);
+    let Front { proxy, .. } = given(&[], false);
     let mut short = request();
     short.invisible_duration = Some(WireDuration { seconds: 9, nanos: 999_999_999 });
     let mut sql = request();
@@ -127,7 +127,7 @@ async fn nothing_found_is_a_status_and_the_moment_and_so_is_a_refusal() {
 
 #[tokio::test]
 async fn a_receive_given_up_before_its_end_gives_all_its_messages_back_soon() {
-    let Given { proxy, mut given_back, .. } = given(&[7, 8], false);
+    let Front { proxy, mut given_back, .. } = given(&[7, 8], false);
     let mut frames = Box::pin(receive(proxy.clone(), Ok(fake::context()), request()));
     for _ in 0..3 {
         frames.next().await.unwrap().unwrap();
@@ -142,7 +142,7 @@ async fn a_receive_given_up_before_its_end_gives_all_its_messages_back_soon() {
 
 #[tokio::test]
 async fn messages_in_order_stay_with_the_attempt_that_took_them() {
-    let Given { proxy, mut given_back, pops } = given(&[7], true);
+    let Front { proxy, mut given_back, pops } = given(&[7], true);
     let attempt = ReceiveMessageRequest { attempt_id: Some("a".to_owned()), auto_renew: true, ..request() };
     let mut frames = Box::pin(receive(proxy.clone(), Ok(fake::context()), attempt));
     frames.next().await.unwrap().unwrap();

@@ -2,6 +2,8 @@
 //!
 //! The engine runs on a simulated disk and a clock that the test moves, so nothing here sleeps until a due time.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod calls;
 mod engine;
 mod messages;

@@ -118,6 +118,7 @@ pub fn call_by<T>(client: &'static str, message: T) -> Request<T> {
     request
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "every field of this type is optional")]
 pub fn resource(name: &str) -> Option<v2::Resource> {
     Some(v2::Resource { resource_namespace: String::new(), name: name.to_owned() })
 }
