@@ -58,26 +58,16 @@ impl FileDisk {
     /// Opens the folder, making it and its parents where missing, and takes its lock.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LockError> {
         let path = path.as_ref();
-        let failed = |doing| {
-            move |source| LockError::Io {
-                doing,
-                folder: path.to_owned(),
-                source,
-            }
-        };
+        let failed = |doing| move |source| LockError::Io { doing, folder: path.to_owned(), source };
         make_folder(path).map_err(failed("making"))?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(path, flags, Mode::empty());
         let folder = File::from(folder.map_err(io::Error::from).map_err(failed("opening"))?);
-        let lock =
-            open_at(&folder, name::LOCK, OFlags::CREATE).map_err(failed("making the lock of"))?;
+        let lock = open_at(&folder, name::LOCK, OFlags::CREATE).map_err(failed("making the lock of"))?;
         match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(LockError::Held {
-                    folder: path.to_owned(),
-                    holder: holder_of(&lock),
-                });
+                return Err(LockError::Held { folder: path.to_owned(), holder: holder_of(&lock) });
             }
             Err(error) => return Err(failed("locking")(error.into())),
         }
@@ -85,17 +75,11 @@ impl FileDisk {
         lock.set_len(0)
             .and_then(|()| lock.write_all_at(pid.as_bytes(), 0))
             .map_err(failed("writing the lock of"))?;
-        Ok(Self {
-            folder,
-            open: Mutex::default(),
-            _lock: lock,
-        })
+        Ok(Self { folder, open: Mutex::default(), _lock: lock })
     }
 
     fn files(&self) -> MutexGuard<'_, OpenFiles> {
-        self.open
-            .lock()
-            .expect("no call panics while it holds the open files")
+        self.open.lock().expect("no call panics while it holds the open files")
     }
 
     /// The open file called `name`, opened now where it was not; made where missing if `create` says so.
@@ -145,12 +129,8 @@ impl Disk for FileDisk {
         if into.len() >= SCAN_BYTES {
             let length = std::num::NonZeroU64::new(into.len() as u64);
             // Only advice: where it is refused the read is slower, not wrong.
-            let _ = rustix::fs::fadvise(
-                &*file,
-                at.saturating_add(into.len() as u64),
-                length,
-                Advice::WillNeed,
-            );
+            let _ =
+                rustix::fs::fadvise(&*file, at.saturating_add(into.len() as u64), length, Advice::WillNeed);
         }
         let mut done = 0;
         while done < into.len() {
@@ -237,13 +217,10 @@ impl OpenFiles {
         }
         if self.by_name.len() >= OPEN_MAX {
             let oldest = self.by_name.iter().min_by_key(|(_, (_, used))| *used);
-            let oldest = oldest
-                .map(|(name, _)| name.clone())
-                .expect("it is full, so not empty");
+            let oldest = oldest.map(|(name, _)| name.clone()).expect("it is full, so not empty");
             self.by_name.remove(&oldest);
         }
-        self.by_name
-            .insert(name.to_owned(), (Arc::clone(&file), self.uses));
+        self.by_name.insert(name.to_owned(), (Arc::clone(&file), self.uses));
         file
     }
 
@@ -270,23 +247,14 @@ fn make_folder(path: &Path) -> io::Result<()> {
 /// Opens a file of the folder for reading and writing. Readable by its owner alone: it holds messages.
 fn open_at(folder: &File, name: &str, create: OFlags) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | create;
-    Ok(File::from(rustix::fs::openat(
-        folder,
-        name,
-        flags,
-        Mode::RUSR | Mode::WUSR,
-    )?))
+    Ok(File::from(rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?))
 }
 
 /// The process that wrote its number into the lock.
 fn holder_of(lock: &File) -> Option<u32> {
     let mut text = [0; 16];
     let length = lock.read_at(&mut text, 0).ok()?;
-    std::str::from_utf8(&text[..length])
-        .ok()?
-        .trim()
-        .parse()
-        .ok()
+    std::str::from_utf8(&text[..length]).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]

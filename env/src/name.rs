@@ -26,9 +26,7 @@ mod tests {
 
     #[test]
     fn names_that_could_leave_the_folder_are_refused() {
-        for bad in [
-            "", ".", "..", ".hidden", "a/b", "../a", "A", "a b", "ä", "a\0", "lock",
-        ] {
+        for bad in ["", ".", "..", ".hidden", "a/b", "../a", "A", "a b", "ä", "a\0", "lock"] {
             assert!(!is_allowed(bad), "{bad:?}");
         }
         for good in ["a", "log-00000000000000000000", "manifest.new", "0_1"] {

@@ -46,10 +46,7 @@ pub enum Fault {
 impl SimDisk {
     /// An empty disk whose crashes and faults go as `seed` says.
     pub fn new(seed: u64) -> Self {
-        Self::of(State {
-            seed: Seed::new(seed),
-            ..State::default()
-        })
+        Self::of(State { seed: Seed::new(seed), ..State::default() })
     }
 
     /// An empty disk on which the change numbered `operation` (from 0) and everything after it fails.
@@ -67,9 +64,7 @@ impl SimDisk {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0
-            .lock()
-            .expect("no call panics while it holds the disk")
+        self.0.lock().expect("no call panics while it holds the disk")
     }
 
     /// Plans the crash at the change numbered `operation`, counted from the disk's making (or its last crash).
@@ -123,11 +118,7 @@ impl SimDisk {
 impl fmt::Debug for SimDisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state();
-        let files: Vec<_> = state
-            .names
-            .iter()
-            .map(|(name, id)| (name, state.bodies[id].now.len()))
-            .collect();
+        let files: Vec<_> = state.names.iter().map(|(name, id)| (name, state.bodies[id].now.len())).collect();
         f.debug_struct("SimDisk")
             .field("files", &files)
             .field("crashed", &state.crashed)
@@ -268,15 +259,11 @@ impl State {
     }
 
     fn used(&self) -> u64 {
-        self.names
-            .values()
-            .map(|id| self.bodies[id].now.len() as u64)
-            .sum()
+        self.names.values().map(|id| self.bodies[id].now.len() as u64).sum()
     }
 
     fn free(&self) -> u64 {
-        self.capacity
-            .map_or(PLENTY, |capacity| capacity.saturating_sub(self.used()))
+        self.capacity.map_or(PLENTY, |capacity| capacity.saturating_sub(self.used()))
     }
 
     fn write(&mut self, name: &str, at: u64, bytes: &[u8]) -> io::Result<()> {
@@ -299,17 +286,11 @@ impl State {
             length
         };
         if written > 0 {
-            self.body_mut(id).change(Change::Write {
-                at,
-                bytes: bytes[..written as usize].to_vec(),
-            });
+            self.body_mut(id).change(Change::Write { at, bytes: bytes[..written as usize].to_vec() });
         }
         failed?;
         if full {
-            return Err(io::Error::new(
-                io::ErrorKind::StorageFull,
-                "the simulated disk is full",
-            ));
+            return Err(io::Error::new(io::ErrorKind::StorageFull, "the simulated disk is full"));
         }
         if crashing { Err(power_lost()) } else { Ok(()) }
     }
@@ -319,10 +300,7 @@ impl State {
         self.next_body += 1;
         self.bodies.insert(body, Body::default());
         self.names.insert(name.to_owned(), body);
-        self.name_changes.push(NameChange::Link {
-            name: name.to_owned(),
-            body,
-        });
+        self.name_changes.push(NameChange::Link { name: name.to_owned(), body });
         body
     }
 
@@ -366,11 +344,7 @@ impl State {
     fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
         let crashing = self.begin_change()?;
         let body = self.id(from)?;
-        let change = NameChange::Rename {
-            from: from.to_owned(),
-            to: to.to_owned(),
-            body,
-        };
+        let change = NameChange::Rename { from: from.to_owned(), to: to.to_owned(), body };
         change.apply(&mut self.names);
         self.name_changes.push(change);
         if crashing { Err(power_lost()) } else { Ok(()) }
@@ -379,9 +353,7 @@ impl State {
     fn remove(&mut self, name: &str) -> io::Result<()> {
         let crashing = self.begin_change()?;
         self.id(name)?;
-        let change = NameChange::Remove {
-            name: name.to_owned(),
-        };
+        let change = NameChange::Remove { name: name.to_owned() };
         change.apply(&mut self.names);
         self.name_changes.push(change);
         if crashing { Err(power_lost()) } else { Ok(()) }
@@ -415,15 +387,7 @@ impl State {
         }
         let durable_names = names.clone();
         let (next_body, capacity) = (self.next_body, self.capacity);
-        State {
-            seed,
-            bodies,
-            next_body,
-            names,
-            durable_names,
-            capacity,
-            ..State::default()
-        }
+        State { seed, bodies, next_body, names, durable_names, capacity, ..State::default() }
     }
 }
 
@@ -447,9 +411,7 @@ impl Body {
         }
         for change in &mut self.changes {
             if let Change::Write { at, bytes } = change
-                && let Some(b) = byte
-                    .checked_sub(*at)
-                    .and_then(|i| bytes.get_mut(i as usize))
+                && let Some(b) = byte.checked_sub(*at).and_then(|i| bytes.get_mut(i as usize))
             {
                 *b ^= 1;
             }
@@ -465,11 +427,7 @@ impl Body {
                 _ => change.tear(&mut bytes, seed),
             }
         }
-        Body {
-            now: bytes.clone(),
-            durable: bytes,
-            changes: Vec::new(),
-        }
+        Body { now: bytes.clone(), durable: bytes, changes: Vec::new() }
     }
 }
 
@@ -532,9 +490,7 @@ fn take_one(count: &mut u32, what: &str) -> io::Result<()> {
         return Ok(());
     }
     *count -= 1;
-    Err(io::Error::other(format!(
-        "{what} of the simulated disk was told to fail"
-    )))
+    Err(io::Error::other(format!("{what} of the simulated disk was told to fail")))
 }
 
 fn power_lost() -> io::Error {

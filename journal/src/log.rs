@@ -72,10 +72,16 @@ pub struct Log {
     began: u64,
     /// Segments that end at or before this place may go.
     forgotten: u64,
-    sync_out: bool,
-    prepare_out: bool,
-    remove_out: bool,
+    out: Out,
     poisoned: bool,
+}
+
+/// Which jobs are out, one of a kind at most.
+#[derive(Debug, Default)]
+struct Out {
+    sync: bool,
+    prepare: bool,
+    remove: bool,
 }
 
 impl fmt::Debug for Log {
@@ -142,9 +148,7 @@ impl Log {
             prepared: found.zeroed,
             began: end,
             forgotten: 0,
-            sync_out: false,
-            prepare_out: false,
-            remove_out: false,
+            out: Out::default(),
             poisoned: false,
             segment,
         };
@@ -246,6 +250,11 @@ impl Log {
         self.segment.end - self.tail.end()
     }
 
+    /// The segment of a place this life appends, writes or prepares.
+    fn segment_of(&self, at: u64) -> Range<u64> {
+        self.layout.segment(at).expect("a layout has no end, and a life begins within or behind it")
+    }
+
     fn own_frame(&self, kind: u8) -> Frame {
         Frame { at: self.tail.end(), kind, flags: 0, epoch: self.epoch, due_ms: 0, reference: 0 }
     }
@@ -263,7 +272,7 @@ impl Log {
             let frame = self.own_frame(Kind::Pad as u8);
             self.push(&frame, 0, |_| ());
         }
-        self.segment = self.layout.segment(self.segment.end).expect("the layout has no end");
+        self.segment = self.segment_of(self.segment.end);
         self.tail.jump(self.segment.start);
         self.push_mark();
     }
@@ -279,7 +288,7 @@ impl Log {
             return Err(WriteError::Poisoned);
         }
         while let Some((at, bytes)) = self.tail.bytes_from(self.written) {
-            let segment = self.layout.segment(at).expect("what was appended is in the layout");
+            let segment = self.segment_of(at);
             let end = at + bytes.len() as u64;
             if !self.frontier.claim(at, end) {
                 break;
@@ -337,8 +346,8 @@ impl Log {
         if self.poisoned {
             return None;
         }
-        if !self.sync_out && self.durable < self.written {
-            self.sync_out = true;
+        if !self.out.sync && self.durable < self.written {
+            self.out.sync = true;
             return Some(Job::Sync(self.sync()));
         }
         self.poll_prepare().or_else(|| self.poll_remove())
@@ -349,10 +358,10 @@ impl Log {
     ///
     /// `None` where there is nothing left to do, and while another sync is out: ask again when it is done.
     pub fn shutdown_job(&mut self) -> Option<Job> {
-        if self.poisoned || self.sync_out || self.noted == self.written {
+        if self.poisoned || self.out.sync || self.noted == self.written {
             return None;
         }
-        self.sync_out = true;
+        self.out.sync = true;
         let mut sync = self.sync();
         sync.note_synced = true;
         Some(Job::Sync(sync))
@@ -376,11 +385,11 @@ impl Log {
     fn poll_prepare(&mut self) -> Option<Job> {
         let appended = self.tail.end();
         let step = (appended - self.began).max(FIRST_STEP_BYTES).min(self.options.step_bytes);
-        if self.prepare_out || self.prepared >= appended + step {
+        if self.out.prepare || self.prepared >= appended + step {
             return None;
         }
         let wanted = self.prepared.max(appended);
-        let segment = self.layout.segment(wanted).expect("what is appended or prepared is in the layout");
+        let segment = self.segment_of(wanted);
         let start = segment.start + (wanted - segment.start).next_multiple_of(PAGE);
         let end = (start + step).min(segment.end);
         if start >= end {
@@ -388,7 +397,7 @@ impl Log {
             self.prepared = segment.end;
             return None;
         }
-        self.prepare_out = true;
+        self.out.prepare = true;
         let folder = segment.start >= self.named;
         let frontier = Arc::clone(&self.frontier);
         Some(Job::Prepare(PrepareJob {
@@ -401,7 +410,7 @@ impl Log {
     }
 
     fn poll_remove(&mut self) -> Option<Job> {
-        if self.remove_out || self.forgotten <= self.first {
+        if self.out.remove || self.forgotten <= self.first {
             return None;
         }
         let gone = |segment: &Range<u64>| segment.end <= self.forgotten;
@@ -409,7 +418,7 @@ impl Log {
         if segments.is_empty() {
             return None;
         }
-        self.remove_out = true;
+        self.out.remove = true;
         Some(Job::Remove(RemoveJob { segments }))
     }
 
@@ -417,7 +426,7 @@ impl Log {
     pub fn done(&mut self, done: JobDone) -> Result<(), SyncFailed> {
         let result = match done.0 {
             Outcome::Synced { note, note_synced, result } => {
-                self.sync_out = false;
+                self.out.sync = false;
                 result.map(|written| {
                     self.durable = note.durable;
                     self.named = self.named.max(note.durable);
@@ -430,7 +439,7 @@ impl Log {
                 })
             }
             Outcome::Prepared { end, named, result } => {
-                self.prepare_out = false;
+                self.out.prepare = false;
                 // Also where it failed: the next step is tried, this one is not tried for ever.
                 self.prepared = self.prepared.max(end);
                 if named {
@@ -439,7 +448,7 @@ impl Log {
                 result
             }
             Outcome::Removed { first, result } => {
-                self.remove_out = false;
+                self.out.remove = false;
                 self.first = first.unwrap_or(self.first);
                 self.forgotten = self.first;
                 result

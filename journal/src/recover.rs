@@ -378,6 +378,3 @@ pub(crate) fn io_error(doing: &'static str, file: &str) -> impl FnOnce(io::Error
     let file = file.to_owned();
     move |source| OpenError::Io { doing, file, source }
 }
-
-#[cfg(test)]
-mod tests;

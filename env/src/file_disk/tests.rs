@@ -8,14 +8,9 @@ fn a_second_open_of_the_folder_is_refused_and_names_folder_and_process() {
     let folder = tempfile::tempdir().unwrap();
     let first = FileDisk::open(folder.path()).unwrap();
     let error = FileDisk::open(folder.path()).unwrap_err();
-    assert!(
-        matches!(&error, LockError::Held { holder: Some(pid), .. } if *pid == std::process::id())
-    );
+    assert!(matches!(&error, LockError::Held { holder: Some(pid), .. } if *pid == std::process::id()));
     let text = error.to_string();
-    assert!(
-        text.contains(&folder.path().display().to_string()),
-        "{text}"
-    );
+    assert!(text.contains(&folder.path().display().to_string()), "{text}");
     drop(first);
     FileDisk::open(folder.path()).expect("the lock goes with the disk that held it");
 }
@@ -26,10 +21,7 @@ fn a_path_that_is_no_folder_is_refused_with_its_name() {
     let path = folder.path().join("file");
     std::fs::write(&path, "x").unwrap();
     let error = FileDisk::open(&path).unwrap_err();
-    assert!(
-        error.to_string().ends_with(&path.display().to_string()),
-        "{error}"
-    );
+    assert!(error.to_string().ends_with(&path.display().to_string()), "{error}");
 }
 
 #[test]
@@ -45,14 +37,8 @@ fn files_read_back_what_was_written_and_zeros_between() {
     let folder = tempfile::tempdir().unwrap();
     let disk = FileDisk::open(folder.path()).unwrap();
     assert_eq!(disk.len("a").unwrap_err().kind(), ErrorKind::NotFound);
-    assert_eq!(
-        disk.read_at("a", 0, &mut [0]).unwrap_err().kind(),
-        ErrorKind::NotFound
-    );
-    assert_eq!(
-        disk.set_len("a", 0).unwrap_err().kind(),
-        ErrorKind::NotFound
-    );
+    assert_eq!(disk.read_at("a", 0, &mut [0]).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(disk.set_len("a", 0).unwrap_err().kind(), ErrorKind::NotFound);
     disk.write_at("a", 3, b"xyz").unwrap();
     let mut into = [9; 8];
     assert_eq!(disk.read_at("a", 0, &mut into).unwrap(), 6);
@@ -98,16 +84,8 @@ fn names_that_leave_the_folder_or_touch_the_lock_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let disk = FileDisk::open(folder.path()).unwrap();
     for name in ["../x", "lock", "A", ""] {
-        assert_eq!(
-            disk.write_at(name, 0, b"x").unwrap_err().kind(),
-            ErrorKind::InvalidInput,
-            "{name:?}"
-        );
-        assert_eq!(
-            disk.remove(name).unwrap_err().kind(),
-            ErrorKind::InvalidInput,
-            "{name:?}"
-        );
+        assert_eq!(disk.write_at(name, 0, b"x").unwrap_err().kind(), ErrorKind::InvalidInput, "{name:?}");
+        assert_eq!(disk.remove(name).unwrap_err().kind(), ErrorKind::InvalidInput, "{name:?}");
     }
 }
 
@@ -117,8 +95,7 @@ fn more_files_than_may_be_open_are_still_served() {
     let disk = FileDisk::open(folder.path()).unwrap();
     for round in 0..2u8 {
         for i in 0..OPEN_MAX + 10 {
-            disk.write_at(&format!("f{i}"), u64::from(round), &[i as u8])
-                .unwrap();
+            disk.write_at(&format!("f{i}"), u64::from(round), &[i as u8]).unwrap();
         }
     }
     assert_eq!(disk.files().by_name.len(), OPEN_MAX);

@@ -4,14 +4,7 @@ use super::Seed;
 fn draws_the_published_numbers_of_splitmix64() {
     let mut seed = Seed::new(1_234_567);
     let drawn = [seed.next_u64(), seed.next_u64(), seed.next_u64()];
-    assert_eq!(
-        drawn,
-        [
-            6_457_827_717_110_365_317,
-            3_203_168_211_198_807_973,
-            9_817_491_932_198_370_423
-        ]
-    );
+    assert_eq!(drawn, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
 }
 
 #[test]

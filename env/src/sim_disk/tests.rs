@@ -33,26 +33,15 @@ fn unsynced_writes_are_kept_dropped_and_torn_at_sectors() {
         disk.write_at("a", 100, &[2; 1500]).unwrap();
         let after = read(&disk.after_crash(), "a");
         assert_eq!(after.len(), 2048);
-        let sectors = [
-            &after[100..512],
-            &after[512..1024],
-            &after[1024..1536],
-            &after[1536..1600],
-        ];
-        assert!(
-            sectors.iter().all(|s| s.iter().all(|b| *b == s[0])),
-            "a sector is whole; seed {seed}"
-        );
+        let sectors = [&after[100..512], &after[512..1024], &after[1024..1536], &after[1536..1600]];
+        assert!(sectors.iter().all(|s| s.iter().all(|b| *b == s[0])), "a sector is whole; seed {seed}");
         match sectors.iter().filter(|s| s[0] == 2).count() {
             0 => dropped += 1,
             4 => kept += 1,
             _ => torn += 1,
         }
     }
-    assert!(
-        kept > 10 && dropped > 10 && torn > 10,
-        "{kept} {dropped} {torn}"
-    );
+    assert!(kept > 10 && dropped > 10 && torn > 10, "{kept} {dropped} {torn}");
 }
 
 #[test]
@@ -70,9 +59,7 @@ fn unsynced_names_are_kept_or_dropped_each_by_itself() {
         disk.write_at("d", 0, b"x").unwrap();
         seen.insert(disk.after_crash().list().unwrap().join(" "));
     }
-    let expected = [
-        "a b", "a b c", "a b c d", "a b d", "b", "b c", "b c d", "b d",
-    ];
+    let expected = ["a b", "a b c", "a b c d", "a b d", "b", "b c", "b c d", "b d"];
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), expected);
 }
 
@@ -113,8 +100,7 @@ fn a_killed_process_leaves_all_it_wrote_to_read_but_no_more_durable() {
         disk.write_at("a", 0, b"x").unwrap();
         let next = disk.after_kill();
         assert_eq!(read(&next, "a"), b"x");
-        disk.len("a")
-            .expect_err("the killed process' handles are gone");
+        disk.len("a").expect_err("the killed process' handles are gone");
         lost += u32::from(next.after_crash().list().unwrap().is_empty());
     }
     assert!(lost > 10, "{lost}");
@@ -141,10 +127,7 @@ fn a_full_disk_refuses_growth_and_takes_overwrites() {
     let disk = SimDisk::new(1);
     disk.write_at("a", 0, &[1; 100]).unwrap();
     disk.inject(Fault::FreeBytes(10));
-    assert_eq!(
-        disk.write_at("a", 90, &[2; 21]).unwrap_err().kind(),
-        ErrorKind::StorageFull
-    );
+    assert_eq!(disk.write_at("a", 90, &[2; 21]).unwrap_err().kind(), ErrorKind::StorageFull);
     disk.write_at("a", 0, &[2; 100]).unwrap();
     disk.write_at("a", 100, &[2; 10]).unwrap();
     assert_eq!(disk.free_bytes().unwrap(), 0);
@@ -159,14 +142,8 @@ fn faults_pass_after_their_count() {
     disk.inject(Fault::FailReads(1));
     disk.read_at("a", 0, &mut [0]).unwrap_err();
     disk.read_at("a", 0, &mut [0]).unwrap();
-    disk.inject(Fault::FlipBit {
-        file: "a".into(),
-        byte: 1,
-    });
-    disk.inject(Fault::FlipBit {
-        file: "a".into(),
-        byte: 99,
-    });
+    disk.inject(Fault::FlipBit { file: "a".into(), byte: 1 });
+    disk.inject(Fault::FlipBit { file: "a".into(), byte: 99 });
     assert_eq!(read(&disk, "a"), b"acc");
     disk.sync("a").unwrap();
     disk.sync_folder().unwrap();

@@ -1,5 +1,4 @@
 //! Crashes at every disk operation, and several one behind the other.
-#![expect(clippy::unwrap_used, reason = "all of this is test code, though not all of it is marked so")]
 
 use env::{Fault, Seed, SimDisk};
 
@@ -37,7 +36,7 @@ fn lives(operation: u64, variant: u64) -> bool {
 #[test]
 fn keeps_every_acknowledged_record_through_a_crash_at_any_disk_operation() {
     for operation in 0.. {
-        let met = (0..24).filter(|variant| lives(operation, *variant)).count();
+        let met = (0..10).filter(|variant| lives(operation, *variant)).count();
         if met == 0 {
             assert!(operation > 40, "the workload has more operations than {operation}");
             return;
@@ -47,7 +46,7 @@ fn keeps_every_acknowledged_record_through_a_crash_at_any_disk_operation() {
 
 #[test]
 fn what_a_failed_sync_dropped_is_written_again_by_the_next_start() {
-    for variant in 0..300 {
+    for variant in 0..150 {
         let mut seed = Seed::new(variant);
         let disk = SimDisk::new(seed.next_u64());
         let mut oracle = Oracle::default();

@@ -26,7 +26,7 @@ fn in_file(place: u64) -> (String, u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_flipped_bit_in_an_unsynced_tail_leaves_the_records_before_it(
@@ -169,6 +169,32 @@ fn without_the_note_a_later_segment_speaks_for_the_ones_before_it() {
     assert_eq!(found, entries[..1]);
     assert!(recovery.cut_bytes > 6 * 1000);
     assert_eq!(log.segments().count(), 1);
+}
+
+#[test]
+fn a_full_segment_is_known_to_be_durable_after_a_loss_of_power_too() {
+    for seed in 0..20 {
+        let disk = SimDisk::new(seed);
+        let (mut log, _, _) = open_sim(&disk).unwrap();
+        let entries: Vec<_> = (0..5).map(|i| append(&mut log, &[i; 1000])).collect();
+        settle(&mut log, &disk);
+        let disk = disk.after_crash();
+        let (file, byte) = in_file(entries[1].0);
+        disk.inject(Fault::FlipBit { file, byte });
+        let opened = open_sim(&disk);
+        assert!(matches!(opened, Err(OpenError::Corrupt { .. })), "seed {seed}: {opened:?}");
+    }
+}
+
+#[test]
+fn segments_behind_a_torn_tail_are_removed() {
+    let disk = SimDisk::new(1);
+    let entries = written(&disk, &[1000; 12]);
+    let (file, byte) = in_file(entries[1].0);
+    disk.inject(Fault::FlipBit { file, byte });
+    let disk = disk.after_kill();
+    open_sim(&disk).unwrap();
+    assert_eq!(disk.list().unwrap(), ["log-00000000000000000000", "log-durable"]);
 }
 
 #[test]
