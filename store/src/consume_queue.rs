@@ -66,7 +66,8 @@ impl ConsumeQueue {
     /// The messages from `offset` on, in order; from the oldest on where `offset` is below it, none where it
     /// is past the end.
     pub fn iter_from(&self, offset: QueueOffset) -> impl ExactSizeIterator<Item = &Entry> {
-        let from = self.index(offset.max(self.min())).map_or(self.entries.len(), |i| i.min(self.entries.len()));
+        let from =
+            self.index(offset.max(self.min())).map_or(self.entries.len(), |i| i.min(self.entries.len()));
         self.entries.range(from..)
     }
 

@@ -39,7 +39,11 @@ impl Offsets {
 
     /// A group's places, by topic and queue.
     pub fn of_group(&self, group: &GroupName) -> impl Iterator<Item = (TopicId, QueueId, QueueOffset)> {
-        self.groups.get(group).into_iter().flatten().map(|(&(topic, queue_id), &offset)| (topic, queue_id, offset))
+        self.groups
+            .get(group)
+            .into_iter()
+            .flatten()
+            .map(|(&(topic, queue_id), &offset)| (topic, queue_id, offset))
     }
 
     /// All places, by group, topic and queue.
@@ -52,7 +56,10 @@ impl Offsets {
     /// The groups that committed anything in a topic, in order.
     pub fn groups_of(&self, topic: TopicId) -> impl Iterator<Item = &GroupName> {
         let all = (topic, QueueId(0))..=(topic, QueueId(u32::MAX));
-        self.groups.iter().filter(move |(_, places)| places.range(all.clone()).next().is_some()).map(|(group, _)| group)
+        self.groups
+            .iter()
+            .filter(move |(_, places)| places.range(all.clone()).next().is_some())
+            .map(|(group, _)| group)
     }
 
     /// Whether the log is to be told of anything.
