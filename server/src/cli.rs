@@ -3,6 +3,7 @@
 //! `serve` is the server; the other commands are clients that speak RocketMQ's own protocol with any server of
 //! that protocol, through the name server they are given.
 
+mod reach;
 mod receive;
 mod send;
 mod topic;
@@ -14,7 +15,7 @@ pub use topic::create as create_topic;
 
 use crate::settings::{Origin, Raw, SettingsError};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use jiff::{Span, Zoned};
+use jiff::{Span, ZonedDateTime};
 use std::path::PathBuf;
 
 /// DueMQ delivers messages when they are due: a message broker for RocketMQ clients, in one binary.
@@ -172,7 +173,7 @@ pub struct Send {
     pub delay: Option<Span>,
     /// Deliver it at that moment, such as 2026-12-25T00:00:00+08:00.
     #[arg(long, value_name = "MOMENT", value_parser = when::moment, group = "when")]
-    pub at: Option<Zoned>,
+    pub at: Option<ZonedDateTime>,
     /// Deliver it after the duration of that delay level, 1 to 18.
     #[arg(long, value_name = "LEVEL", group = "when", value_parser = clap::value_parser!(u32).range(1..))]
     pub level: Option<u32>,

@@ -6,7 +6,9 @@
 
 mod door;
 
-pub use door::{Io, OpenError, open};
+#[cfg(test)]
+use door::OpenError;
+pub use door::{Io, open};
 
 use crate::settings::{Ports, Settings};
 use std::fmt;
@@ -64,7 +66,7 @@ impl Door {
         match self {
             Self::NameServer => ports.namesrv,
             Self::Broker => ports.broker,
-            Self::BrokerSecond => ports.broker.saturating_sub(2),
+            Self::BrokerSecond => ports.second(),
             Self::Grpc => ports.grpc,
         }
     }

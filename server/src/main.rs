@@ -41,7 +41,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli, began: Instant) -> Result<(), Failure> {
     match cli.command {
         Command::Serve(flags) => {
-            let raw = flags.raw(std::env::vars());
+            let raw = flags.raw(environment());
             serve::serve(raw.and_then(|raw| Settings::check(&raw)), began)
         }
         Command::Settings => {
@@ -52,4 +52,9 @@ fn run(cli: Cli, began: Instant) -> Result<(), Failure> {
         Command::Receive(args) => cli::receive(&args),
         Command::Topic(Topic::Create(args)) => cli::create_topic(&args),
     }
+}
+
+/// The environment as text. What is none is shown as near as can be: no setting takes it then.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
 }

@@ -11,10 +11,14 @@ use crate::listen::{self, Door, Listener, Place, Room};
 use crate::settings::{Settings, SettingsError};
 use crate::tls::Tls;
 use crate::{logging, name};
+use broker::Recovered;
 use env::{FileDisk, LockError};
+use journal::OpenError;
 use service::Service;
-use std::future::Future;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
@@ -49,7 +53,7 @@ pub fn serve(settings: Result<Settings, SettingsError>, began: Instant) -> Resul
 }
 
 async fn run(settings: &Settings, began: Instant) -> Result<(), Failure> {
-    let signals = Signals::listen().map_err(|error| Failure::new(Exit::Io, error))?;
+    let mut signals = Signals::listen().map_err(|error| Failure::new(Exit::Io, error))?;
     let disk = FileDisk::open(&settings.data).map_err(|error| Failure::new(exit_of_lock(&error), error))?;
     let listeners = listen::bind(settings).map_err(|error| Failure::new(Exit::Port, error))?;
     let broker_name = name::broker_name(settings).map_err(|error| Failure::new(Exit::Io, error))?;
@@ -58,16 +62,21 @@ async fn run(settings: &Settings, began: Instant) -> Result<(), Failure> {
     let config = settings.broker(broker_name, store_host);
     let engine = Engine::start(Arc::new(disk), config).map_err(|error| Failure::new(exit_of_start(&error), error))?;
 
-    let doors: Vec<(Door, SocketAddr)> = listeners.iter().map(|listener| (listener.door, listener.address)).collect();
-    let fronts = Fronts::open(listeners, engine.service(), settings, &tls);
-    announce(settings, &doors, &tls, &engine, began);
+    let told = announcement(settings, &listeners, &tls, engine.recovered());
+    let fronts = Fronts::open(listeners, engine.service(), settings, store_host, &tls);
+    // Nobody may be there to read it; the server serves all the same.
+    let _ = writeln!(std::io::stdout(), "{told}ready in {} ms", began.elapsed().as_millis());
+    if !settings.listen.is_loopback() {
+        tracing::warn!(listen = %settings.listen, "whoever reaches these ports may send and receive: there are no passwords");
+    }
 
+    let mut failed = engine.failed();
     let ended = tokio::select! {
         name = signals.next() => {
             tracing::info!(signal = name, "stopping: a second signal ends at once");
             Ok(())
         }
-        failure = engine.failed() => Err(failure),
+        failed = failed.wait_for(Option::is_some) => Err(EngineEnded(failed.ok().and_then(|reason| reason.clone()))),
     };
     tokio::spawn(async move {
         signals.next().await;
@@ -82,8 +91,31 @@ async fn run(settings: &Settings, began: Instant) -> Result<(), Failure> {
             tracing::info!("stopped: all that was accepted is saved");
             Ok(())
         }
-        Err(failure) => Err(Failure::new(Exit::Engine, failure)),
+        Err(ended) => Err(Failure::new(Exit::Engine, ended)),
     }
+}
+
+/// The engine ended by itself: what is on disk is good, what is in memory is not trusted any more.
+#[derive(Debug, thiserror::Error)]
+#[error("the engine ended: {}; start again to continue from what is on disk", .0.as_deref().unwrap_or("for no reason it could tell"))]
+struct EngineEnded(Option<String>);
+
+/// What a person wants to know once the server runs: where the data lies, and what is behind each port.
+fn announcement(settings: &Settings, listeners: &[Listener], tls: &Tls, recovered: &Recovered) -> String {
+    let shown = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
+    let mut text = format!("DueMQ {}, data in {}\n", env!("CARGO_PKG_VERSION"), shown(&settings.data));
+    let mut line = |words: std::fmt::Arguments<'_>| writeln!(text, "{words}").expect("writing to a string does not fail");
+    for listener in listeners {
+        let port = listener.address.port();
+        match listener.door {
+            Door::NameServer => line(format_args!("{port:>6}  name server: RocketMQ clients are given {}:{port}", settings.advertise)),
+            Door::Broker => line(format_args!("{port:>6}  broker: clients find it by themselves, at {}:{port}", settings.advertise)),
+            Door::BrokerSecond => line(format_args!("{port:>6}  broker once more, where some clients look for it")),
+            Door::Grpc => line(format_args!("{port:>6}  gRPC: plaintext, or TLS with the certificate {}", shown(&tls.cert))),
+        }
+    }
+    line(format_args!("found {} messages waiting for their time, in a log of {} records", recovered.pending, recovered.log.records));
+    text
 }
 
 impl Settings {
@@ -107,6 +139,21 @@ impl Settings {
             ..broker::Config::new(broker_name, store_host)
         }
     }
+
+    /// What the remoting front is told of them.
+    fn remoting(&self, store_host: SocketAddr) -> remoting::Settings {
+        remoting::Settings {
+            auto_create_topics: self.auto_create_topics,
+            default_topic_queues: self.default_queues,
+            admin_networks: self.admin_networks.clone(),
+            ..remoting::Settings::new(store_host)
+        }
+    }
+
+    /// What the gRPC front is told of them.
+    fn proxy(&self) -> proxy::Settings {
+        proxy::Settings { body_max: self.max_body_bytes, clients_max: self.max_connections, ..proxy::Settings::default() }
+    }
 }
 
 fn port_of(listeners: &[Listener], door: Door) -> u16 {
@@ -122,8 +169,10 @@ fn exit_of_lock(error: &LockError) -> Exit {
 }
 
 fn exit_of_start(error: &StartError) -> Exit {
-    let _ = error;
-    Exit::Data
+    match error {
+        StartError::Log(OpenError::Corrupt { .. } | OpenError::NewerFormat { .. }) => Exit::Data,
+        StartError::Log(OpenError::Io { .. }) | StartError::Thread(_) => Exit::Io,
+    }
 }
 
 /// The signals that end the server.
@@ -156,10 +205,16 @@ struct Fronts {
 }
 
 impl Fronts {
-    fn open(listeners: Vec<Listener>, service: Arc<dyn Service>, settings: &Settings, tls: &Tls) -> Self {
+    fn open(
+        listeners: Vec<Listener>,
+        service: Arc<dyn Service>,
+        settings: &Settings,
+        store_host: SocketAddr,
+        tls: &Tls,
+    ) -> Self {
         let fronts = Self { closing: CancellationToken::new(), leaving: CancellationToken::new(), tasks: TaskTracker::new() };
         let room = Room::new(settings.max_connections);
-        let remoting = Arc::new(remoting_settings(settings));
+        let remoting = Arc::new(settings.remoting(store_host));
         let (hand_over, handed_over) = mpsc::channel(HANDED_OVER);
         for listener in listeners {
             if listener.door == Door::Grpc {
@@ -168,7 +223,7 @@ impl Fronts {
                 fronts.remoting_door(listener, &room, tls, &service, &remoting);
             }
         }
-        let proxy = proxy::Proxy::new(service, proxy_settings(settings));
+        let proxy = proxy::Proxy::new(service, settings.proxy());
         let serving = proxy.serve(ReceiverStream::new(handed_over), fronts.leaving.clone());
         fronts.tasks.spawn(async move {
             if let Err(error) = serving.await {
@@ -191,11 +246,11 @@ impl Fronts {
         let greet = move |stream: TcpStream, peer: SocketAddr, place: Place| {
             let (service, settings, tls) = (Arc::clone(&service), Arc::clone(&settings), Arc::clone(&tls));
             let leaving = leaving.clone();
-            tasks.spawn(leaving.clone().run_until_cancelled_owned(async move {
-                if let Some(io) = opened(stream, peer, place, tls).await {
+            tasks.spawn(async move {
+                if let Some(io) = opened(stream, peer, place, tls, &leaving).await {
                     remoting::serve_connection(io, peer, service, settings, leaving).await;
                 }
-            }));
+            });
         };
         self.tasks.spawn(listen::accept(listener, room.clone(), self.closing.clone(), greet));
     }
@@ -210,14 +265,14 @@ impl Fronts {
         let (hand_over, tls) = (hand_over.clone(), Arc::clone(&tls.grpc));
         let (tasks, leaving) = (self.tasks.clone(), self.leaving.clone());
         let greet = move |stream: TcpStream, peer: SocketAddr, place: Place| {
-            let (hand_over, tls) = (hand_over.clone(), Arc::clone(&tls));
-            tasks.spawn(leaving.clone().run_until_cancelled_owned(async move {
+            let (hand_over, tls, leaving) = (hand_over.clone(), Arc::clone(&tls), leaving.clone());
+            tasks.spawn(async move {
                 let Ok(local) = stream.local_addr() else { return };
-                if let Some(io) = opened(stream, peer, place, tls).await {
+                if let Some(io) = opened(stream, peer, place, tls, &leaving).await {
                     // An error means that the front has ended; its clients have nowhere to go.
                     let _ = hand_over.send(Ok(proxy::Accepted { io, peer, local })).await;
                 }
-            }));
+            });
         };
         self.tasks.spawn(listen::accept(listener, room.clone(), self.closing.clone(), greet));
     }
@@ -229,6 +284,23 @@ impl Fronts {
         self.tasks.close();
         if tokio::time::timeout(GRACE, self.tasks.wait()).await.is_err() {
             tracing::warn!(connections = self.tasks.len(), "clients that did not leave are cut off");
+        }
+    }
+}
+
+/// The client's connection, once it is known whether it speaks TLS; nothing where it did not come in.
+async fn opened(
+    stream: TcpStream,
+    peer: SocketAddr,
+    place: Place,
+    tls: Arc<rustls::ServerConfig>,
+    leaving: &CancellationToken,
+) -> Option<listen::Io> {
+    match leaving.run_until_cancelled(listen::open(stream, place, tls)).await? {
+        Ok(io) => Some(io),
+        Err(error) => {
+            tracing::debug!(%peer, error = &error as &dyn std::error::Error, "a client did not come in");
+            None
         }
     }
 }

@@ -9,11 +9,12 @@ mod raw;
 mod value;
 
 pub use keys::as_file;
-pub use raw::{Origin, Raw, Written};
-pub use value::{host, name};
+pub use raw::{Origin, Raw};
+pub use value::name;
 
 use broker::Flush;
 use model::LevelTable;
+use remoting::Network;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
@@ -32,7 +33,7 @@ pub struct Ports {
 
 impl Ports {
     /// The broker's second port: clients that want it compute it from the first, as RocketMQ's do.
-    pub fn second(self) -> u16 {
+    pub const fn second(self) -> u16 {
         self.broker.saturating_sub(2)
     }
 }
@@ -101,6 +102,8 @@ pub struct Settings {
     pub log_sizes: LogSizes,
     /// How many clients at once.
     pub max_connections: usize,
+    /// Who may administer, besides this machine.
+    pub admin_networks: Vec<Network>,
     /// The user's certificate, where there is one.
     pub certificate: Option<OwnCertificate>,
     /// How the server logs.
@@ -231,6 +234,7 @@ impl Settings {
             default_queues: read(raw, "default_queues", |text| value::number(text, 1, 1024))? as u32,
             log_sizes: log_sizes(raw)?,
             max_connections: read(raw, "max_connections", |text| value::number(text, 1, 1_000_000))? as usize,
+            admin_networks: read(raw, "admin_networks", value::networks)?,
             certificate: certificate(raw)?,
             log_style: read(raw, "log", |text| match text {
                 "text" => Some(LogStyle::Text),

@@ -3,7 +3,7 @@
 use jiff::civil::DateTime;
 use jiff::fmt::temporal::{DateTimeParser, Pieces};
 use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp, Zoned};
+use jiff::{Span, Timestamp, ZonedDateTime};
 use std::time::Duration;
 
 /// A delay: not negative, with a unit.
@@ -26,28 +26,28 @@ pub fn timeout(text: &str) -> Result<Duration, String> {
 }
 
 /// A moment: with an offset, with a zone in brackets, or else of this machine's zone.
-pub fn moment(text: &str) -> Result<Zoned, String> {
+pub fn moment(text: &str) -> Result<ZonedDateTime, String> {
     moment_in(text, &TimeZone::system())
 }
 
-fn moment_in(text: &str, here: &TimeZone) -> Result<Zoned, String> {
+fn moment_in(text: &str, here: &TimeZone) -> Result<ZonedDateTime, String> {
     let text = text.trim();
     let unread = |_| "it is no moment such as 2026-12-25T00:00:00+08:00, '2026-12-25 18:30' or '2026-12-25 18:30[Asia/Shanghai]'".to_owned();
     let said = |error: jiff::Error| error.to_string();
     let pieces = Pieces::parse(text).map_err(unread)?;
     if pieces.time_zone_annotation().is_some() {
-        return text.parse::<Zoned>().map_err(said);
+        return text.parse::<ZonedDateTime>().map_err(said);
     }
     if pieces.offset().is_some() {
         let moment: Timestamp = DateTimeParser::new().parse_timestamp(text).map_err(said)?;
-        return Ok(moment.to_zoned(here.clone()));
+        return Ok(moment.to_zoned_datetime(here.clone()));
     }
     let local: DateTime = text.parse().map_err(unread)?;
-    here.to_zoned(local).map_err(said)
+    here.to_zoned_datetime(local).map_err(said)
 }
 
 /// `delay` from `now` on, in milliseconds. A day is a day of the calendar, as long as it is in that zone.
-pub fn delay_ms(delay: &Span, now: &Zoned) -> Result<i64, String> {
+pub fn delay_ms(delay: &Span, now: &ZonedDateTime) -> Result<i64, String> {
     let then = now.checked_add(*delay).map_err(|_| format!("{delay:#} from now is past the last year there is"))?;
     Ok(then.timestamp().as_millisecond() - now.timestamp().as_millisecond())
 }
@@ -59,7 +59,7 @@ pub fn shown(ms: i64) -> String {
 
 fn shown_in(ms: i64, zone: TimeZone) -> String {
     match Timestamp::from_millisecond(ms) {
-        Ok(moment) => moment.to_zoned(zone).strftime("%Y-%m-%d %H:%M:%S%.3f%:z").to_string(),
+        Ok(moment) => moment.to_zoned_datetime(zone).strftime("%Y-%m-%d %H:%M:%S%.3f%:z").to_string(),
         Err(_) => format!("{ms} ms since 1970"),
     }
 }

@@ -14,7 +14,7 @@ pub struct Key {
 }
 
 /// Every setting there is, in the order a person would ask for them.
-pub const KEYS: [Key; 23] = [
+pub const KEYS: [Key; 24] = [
     Key {
         name: "data",
         default: "duemq-data",
@@ -134,6 +134,12 @@ pub const KEYS: [Key; 23] = [
         default: "10000",
         wanted: "a number from 1 to 1000000",
         meaning: "how many clients may be connected at once; more wait until one leaves",
+    },
+    Key {
+        name: "admin_networks",
+        default: "",
+        wanted: "networks separated by blanks, such as 10.1.0.0/16 or fd00::/8",
+        meaning: "who may make topics and groups and register brokers, besides this machine itself",
     },
     Key {
         name: "tls_cert",

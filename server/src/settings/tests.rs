@@ -78,6 +78,8 @@ fn each_bad_value_is_refused_with_its_key_value_and_range() {
         ("max_connections", "0", "1 to 1000000"),
         ("advertise", "0.0.0.0", "not 0.0.0.0"),
         ("listen", "no such host.invalid", "IP address"),
+        ("admin_networks", "10.0.0.0/33", "10.1.0.0/16"),
+        ("admin_networks", "10.0.0.0", "10.1.0.0/16"),
         ("log", "xml", "json"),
         ("data", "", "folder"),
     ];
@@ -159,6 +161,14 @@ fn an_address_listened_on_is_the_one_told_unless_another_is_set() {
         checked(&[("listen", "0.0.0.0")]),
         Ok(Settings { advertise, .. }) if !advertise.is_unspecified() && advertise.is_ipv4()
     ) || matches!(checked(&[("listen", "0.0.0.0")]), Err(SettingsError::NoAdvertise { .. })));
+}
+
+#[test]
+fn networks_of_administrators_are_read() {
+    let settings = checked(&[("admin_networks", "10.1.0.0/16 fd00::/8")]).unwrap();
+    assert!(settings.admin_networks[0].holds(IpAddr::from([10, 1, 7, 7])));
+    assert!(settings.admin_networks[1].holds("fdff::1".parse().unwrap()));
+    assert_eq!(settings.admin_networks.len(), 2);
 }
 
 #[test]

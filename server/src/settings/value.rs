@@ -1,5 +1,6 @@
 //! Reads the values of settings: each gives `None` for what is not one.
 
+use remoting::Network;
 use std::net::{IpAddr, ToSocketAddrs};
 
 /// `true` or `false`.
@@ -53,4 +54,16 @@ pub fn host(text: &str) -> Option<IpAddr> {
     }
     let found: Vec<IpAddr> = (text, 0).to_socket_addrs().ok()?.map(|address| address.ip()).collect();
     found.iter().find(|ip| ip.is_ipv4()).or(found.first()).copied()
+}
+
+/// Networks separated by blanks, each an address, `/` and how many bits its members share.
+pub fn networks(text: &str) -> Option<Vec<Network>> {
+    text.split_whitespace()
+        .map(|word| {
+            let (address, bits) = word.split_once('/')?;
+            let address: IpAddr = address.parse().ok()?;
+            let most = if address.is_ipv4() { 32 } else { 128 };
+            Some(Network { address, bits: bits.parse().ok().filter(|&bits| bits <= most)? })
+        })
+        .collect()
 }

@@ -6,7 +6,7 @@ fn shanghai() -> TimeZone {
 
 #[test]
 fn delays_are_read_as_people_write_them() {
-    let now: Zoned = "2026-01-31T12:00:00+00:00[UTC]".parse().unwrap();
+    let now: ZonedDateTime = "2026-01-31T12:00:00+00:00[UTC]".parse().unwrap();
     let cases = [
         ("500ms", 500),
         ("10s", 10_000),
@@ -32,7 +32,7 @@ fn a_delay_without_a_unit_or_a_meaning_is_refused_in_words() {
     for text in ["", "soon", "10 parsecs", "1h 1h"] {
         assert!(delay(text).unwrap_err().contains("no duration"), "{text}");
     }
-    let now = Zoned::new(Timestamp::UNIX_EPOCH, TimeZone::UTC);
+    let now = ZonedDateTime::new(Timestamp::UNIX_EPOCH, TimeZone::UTC);
     assert!(delay_ms(&delay("9999 years").unwrap(), &now).unwrap_err().contains("last year"));
 }
 
