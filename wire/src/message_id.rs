@@ -58,16 +58,11 @@ pub fn decode(id: &str) -> Result<(SocketAddr, LogOffset), MessageIdError> {
     };
     let mut bytes = [0_u8; V6_DIGITS / 2];
     for (at, digit) in id.bytes().enumerate() {
-        let value = char::from(digit)
-            .to_digit(16)
-            .ok_or(MessageIdError::Digit { at })?;
+        let value = char::from(digit).to_digit(16).ok_or(MessageIdError::Digit { at })?;
         bytes[at / 2] = bytes[at / 2] << 4 | value as u8;
     }
-    let address: IpAddr = if address_bytes == 4 {
-        first::<4>(&bytes).into()
-    } else {
-        first::<16>(&bytes).into()
-    };
+    let address: IpAddr =
+        if address_bytes == 4 { first::<4>(&bytes).into() } else { first::<16>(&bytes).into() };
     let found = u32::from_be_bytes(first(&bytes[address_bytes..]));
     let port = u16::try_from(found).map_err(|_| MessageIdError::Port { found })?;
     let log_offset = u64::from_be_bytes(first(&bytes[address_bytes + 4..]));
@@ -89,12 +84,9 @@ pub fn decode(id: &str) -> Result<(SocketAddr, LogOffset), MessageIdError> {
 pub fn make_unique_key(host: SocketAddr, at: Timestamp, log_offset: LogOffset) -> String {
     let address = match host.ip().to_canonical() {
         IpAddr::V4(address) => address.to_bits(),
-        IpAddr::V6(address) => address
-            .octets()
-            .as_chunks()
-            .0
-            .iter()
-            .fold(0, |all, part| all ^ u32::from_be_bytes(*part)),
+        IpAddr::V6(address) => {
+            address.octets().as_chunks().0.iter().fold(0, |all, part| all ^ u32::from_be_bytes(*part))
+        }
     };
     let place = log_offset.0;
     let mut bytes = Vec::with_capacity(16);
@@ -113,8 +105,7 @@ fn month_ms(at: Timestamp) -> u32 {
     // Counted from March on, every month but the last has a fixed place in the year, and a leap day is the
     // last day of its year: 400 years are always 146097 days, and 719468 days lie between 0000-03-01 and 1970.
     let day_of_era = (ms.div_euclid(DAY_MS) + 719_468).rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day_of_month = day_of_year - (153 * month_from_march + 2) / 5;
@@ -128,10 +119,7 @@ fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
 fn upper_hex(bytes: &[u8]) -> String {
     const DIGITS: [u8; 16] = *b"0123456789ABCDEF";
     let digit = |value: u8| char::from(DIGITS[usize::from(value)]);
-    bytes
-        .iter()
-        .flat_map(|&byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
+    bytes.iter().flat_map(|&byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 #[cfg(test)]

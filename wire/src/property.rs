@@ -143,9 +143,7 @@ pub fn encode(properties: &Properties, into: &mut Vec<u8>) {
 
 /// Bytes that [`encode`] adds.
 pub fn encoded_len(properties: &Properties) -> usize {
-    carried(properties)
-        .map(|(name, value)| pair_len(name, value))
-        .sum()
+    carried(properties).map(|(name, value)| pair_len(name, value)).sum()
 }
 
 /// Reads properties, as leniently as RocketMQ does: a piece without a name or without a value is passed
@@ -155,13 +153,9 @@ pub fn encoded_len(properties: &Properties) -> usize {
 /// Not UTF-8, or more than [`MAX_BYTES`].
 pub fn decode(bytes: &[u8]) -> Result<Properties, PropertiesError> {
     if bytes.len() > MAX_BYTES {
-        return Err(PropertiesError::TooLong {
-            length: bytes.len(),
-        });
+        return Err(PropertiesError::TooLong { length: bytes.len() });
     }
-    let text = std::str::from_utf8(bytes).map_err(|e| PropertiesError::NotUtf8 {
-        at: e.valid_up_to(),
-    })?;
+    let text = std::str::from_utf8(bytes).map_err(|e| PropertiesError::NotUtf8 { at: e.valid_up_to() })?;
     Ok(pairs(text).collect())
 }
 

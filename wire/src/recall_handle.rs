@@ -69,15 +69,8 @@ impl RecallHandle {
     ///
     /// Peer: `RecallMessageHandle.HandleV1#buildHandle` (RocketMQ 5.3 and later).
     pub fn encode(&self) -> String {
-        let Self {
-            topic,
-            broker,
-            deliver_at,
-            unique_key,
-        } = self;
-        TEXT.encode(format!(
-            "{VERSION} {topic} {broker} {deliver_at} {unique_key}"
-        ))
+        let Self { topic, broker, deliver_at, unique_key } = self;
+        TEXT.encode(format!("{VERSION} {topic} {broker} {deliver_at} {unique_key}"))
     }
 
     /// Reads a handle, padded or not. What follows the fifth part is passed over, as RocketMQ does.
@@ -90,25 +83,15 @@ impl RecallHandle {
         let mut parts = inner.splitn(PARTS + 1, ' ').take(PARTS);
         let version = parts.next().unwrap_or_default();
         if version != VERSION {
-            return Err(RecallHandleError::Version {
-                found: version.chars().take(16).collect(),
-            });
+            return Err(RecallHandleError::Version { found: version.chars().take(16).collect() });
         }
-        let mut next = |part| {
-            parts
-                .next()
-                .filter(|p| !p.is_empty())
-                .ok_or(RecallHandleError::Missing { part })
-        };
-        let (topic, broker, moment, unique_key) = (
-            next("topic")?,
-            next("broker")?,
-            next("moment")?,
-            next("unique key")?,
-        );
-        let ms = moment.parse().map_err(|_| RecallHandleError::Moment {
-            found: moment.chars().take(32).collect(),
-        })?;
+        let mut next =
+            |part| parts.next().filter(|p| !p.is_empty()).ok_or(RecallHandleError::Missing { part });
+        let (topic, broker, moment, unique_key) =
+            (next("topic")?, next("broker")?, next("moment")?, next("unique key")?);
+        let ms = moment
+            .parse()
+            .map_err(|_| RecallHandleError::Moment { found: moment.chars().take(32).collect() })?;
         Ok(Self {
             topic: topic.to_owned(),
             broker: broker.to_owned(),

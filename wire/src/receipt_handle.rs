@@ -32,9 +32,7 @@ impl Retry {
 
     /// The kind of topic that RocketMQ's sign names.
     pub fn parse(sign: &str) -> Option<Self> {
-        [Self::Normal, Self::RetryV1, Self::RetryV2]
-            .into_iter()
-            .find(|kind| kind.as_str() == sign)
+        [Self::Normal, Self::RetryV1, Self::RetryV2].into_iter().find(|kind| kind.as_str() == sign)
     }
 }
 
@@ -141,16 +139,8 @@ impl FromStr for ReceiptHandle {
             [eight @ .., last] if eight.len() == 8 => (eight, Some(*last)),
             all => (all, None),
         };
-        let &[
-            start_offset,
-            pop_time,
-            invisible_ms,
-            revive_queue,
-            retry,
-            broker,
-            queue_id,
-            queue_offset,
-        ] = eight
+        let &[start_offset, pop_time, invisible_ms, revive_queue, retry, broker, queue_id, queue_offset] =
+            eight
         else {
             return Err(ReceiptHandleError::Parts { found: parts.len() });
         };
@@ -166,25 +156,17 @@ impl FromStr for ReceiptHandle {
             broker: broker.to_owned(),
             queue_id: number("queue id", queue_id)?,
             queue_offset: number("queue offset", queue_offset)?,
-            log_offset: log_offset
-                .map(|text| number("log offset", text))
-                .transpose()?
-                .map(LogOffset),
+            log_offset: log_offset.map(|text| number("log offset", text)).transpose()?.map(LogOffset),
         })
     }
 }
 
 fn number<N: FromStr>(part: &'static str, text: &str) -> Result<N, ReceiptHandleError> {
-    text.parse()
-        .map_err(|_| bad(part, text, "a number that fits"))
+    text.parse().map_err(|_| bad(part, text, "a number that fits"))
 }
 
 fn bad(part: &'static str, found: &str, expected: &'static str) -> ReceiptHandleError {
-    ReceiptHandleError::Part {
-        part,
-        found: found.chars().take(32).collect(),
-        expected,
-    }
+    ReceiptHandleError::Part { part, found: found.chars().take(32).collect(), expected }
 }
 
 #[cfg(test)]

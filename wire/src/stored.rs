@@ -183,10 +183,7 @@ pub fn encode(message: &Message, placed: &Placed<'_>, into: &mut Vec<u8>) {
     let begin = into.len();
     let total = encoded_len(message, placed.topic, placed.store_host);
     let properties_len = property::encoded_len(&message.properties);
-    assert!(
-        properties_len <= property::MAX_BYTES,
-        "properties of {properties_len} bytes given a place"
-    );
+    assert!(properties_len <= property::MAX_BYTES, "properties of {properties_len} bytes given a place");
 
     let mut flags = message.sys_flag & !(sys_flag::BORN_HOST_V6 | sys_flag::STORE_HOST_V6);
     if is_v6(message.born_host) {
@@ -216,11 +213,7 @@ pub fn encode(message: &Message, placed: &Placed<'_>, into: &mut Vec<u8>) {
     push_topic(placed.topic, into);
     into.extend_from_slice(&(properties_len as u16).to_be_bytes());
     property::encode(&message.properties, into);
-    assert_eq!(
-        into.len() - begin,
-        total,
-        "a message's length was told wrong"
-    );
+    assert_eq!(into.len() - begin, total, "a message's length was told wrong");
 }
 
 /// Bytes that [`deliver`] adds for a parked message.
@@ -229,12 +222,7 @@ pub fn encode(message: &Message, placed: &Placed<'_>, into: &mut Vec<u8>) {
 /// As [`deliver`].
 pub fn delivered_len(parked: &[u8]) -> usize {
     let view = View::of_parked(parked);
-    view.total_size()
-        + if view.has_room_for_moment() {
-            DELIVERED_AT_BYTES
-        } else {
-            0
-        }
+    view.total_size() + if view.has_room_for_moment() { DELIVERED_AT_BYTES } else { 0 }
 }
 
 /// Adds a parked message to `into` as it is delivered: at its new place, and with the moment of delivery
@@ -270,16 +258,8 @@ pub fn deliver(
     put(into, begin + QUEUE_ID_AT, &queue_id.0.to_be_bytes());
     put(into, begin + QUEUE_OFFSET_AT, &queue_offset.0.to_be_bytes());
     put(into, begin + LOG_OFFSET_AT, &log_offset.0.to_be_bytes());
-    put(
-        into,
-        begin + view.stored_at_at(),
-        &stored_at.as_millis().to_be_bytes(),
-    );
-    assert_eq!(
-        into.len() - begin,
-        total,
-        "a delivered message's length was told wrong"
-    );
+    put(into, begin + view.stored_at_at(), &stored_at.as_millis().to_be_bytes());
+    assert_eq!(into.len() - begin, total, "a delivered message's length was told wrong");
 }
 
 /// The stored message `bytes` shown under another topic, with the properties `extra` set.
@@ -295,17 +275,10 @@ pub fn with_topic(bytes: &[u8], topic: &str, extra: &[(&str, &str)]) -> Vec<u8> 
     for (name, value) in extra {
         property::push(name, value, &mut set);
     }
-    assert!(
-        set.len() <= property::MAX_BYTES,
-        "extra properties of {} bytes",
-        set.len()
-    );
+    assert!(set.len() <= property::MAX_BYTES, "extra properties of {} bytes", set.len());
 
     let mut properties = Vec::with_capacity(view.properties.len() + set.len());
-    let others = std::str::from_utf8(view.properties)
-        .map(property::pairs)
-        .into_iter()
-        .flatten();
+    let others = std::str::from_utf8(view.properties).map(property::pairs).into_iter().flatten();
     for (name, value) in others.filter(|(name, _)| extra.iter().all(|(set, _)| set != name)) {
         if properties.len() + property::pair_len(name, value) + set.len() > property::MAX_BYTES {
             break;
@@ -382,10 +355,8 @@ impl<'a> View<'a> {
             needed: stated,
             length: bytes.len(),
         })?;
-        let mut fields = Fields {
-            bytes,
-            at: MAGIC_AT,
-        };
+        let mut fields = Fields { bytes, at: 0 };
+        fields.take("total size", MAGIC_AT)?;
         let long_topic = match fields.u32("magic")? {
             MAGIC_V1 => false,
             MAGIC_V2 => true,
@@ -401,43 +372,22 @@ impl<'a> View<'a> {
         fields.take("prepared offset", 8)?;
         let body_len = fields.length("body")?;
         let body = fields.at..fields.at + fields.take("body", body_len)?.len();
-        let topic_len = if long_topic {
-            fields.short_length("topic")?
-        } else {
-            usize::from(fields.take("topic", 1)?[0])
-        };
-        let topic = std::str::from_utf8(fields.take("topic", topic_len)?)
-            .map_err(|_| StoredError::Topic)?;
+        let topic_len =
+            if long_topic { fields.short_length("topic")? } else { usize::from(fields.take("topic", 1)?[0]) };
+        let topic = std::str::from_utf8(fields.take("topic", topic_len)?).map_err(|_| StoredError::Topic)?;
         let properties_len = fields.short_length("properties")?;
         let properties = fields.take("properties", properties_len)?;
         if fields.at != stated {
-            return Err(StoredError::Size {
-                stated,
-                found: fields.at,
-            });
+            return Err(StoredError::Size { stated, found: fields.at });
         }
-        Ok(Self {
-            bytes,
-            born_host,
-            store_host,
-            body,
-            topic,
-            properties,
-        })
+        Ok(Self { bytes, born_host, store_host, body, topic, properties })
     }
 
     fn of_parked(bytes: &'a [u8]) -> Self {
         match Self::parse(bytes) {
             Ok(view) if view.total_size() == bytes.len() => view,
-            Ok(view) => panic!(
-                "a stored message of {} bytes lies in {}",
-                view.total_size(),
-                bytes.len()
-            ),
-            Err(error) => panic!(
-                "a record of {} bytes holds no stored message: {error}",
-                bytes.len()
-            ),
+            Ok(view) => panic!("a stored message of {} bytes lies in {}", view.total_size(), bytes.len()),
+            Err(error) => panic!("a record of {} bytes holds no stored message: {error}", bytes.len()),
         }
     }
 
@@ -534,9 +484,7 @@ impl<'a> View<'a> {
     /// The value of one property, without reading the others into memory.
     pub fn property(&self, name: &str) -> Option<&'a str> {
         let text = std::str::from_utf8(self.properties).ok()?;
-        property::pairs(text)
-            .rfind(|(found, _)| *found == name)
-            .map(|(_, value)| value)
+        property::pairs(text).rfind(|(found, _)| *found == name).map(|(_, value)| value)
     }
 
     fn has_room_for_moment(&self) -> bool {
@@ -577,12 +525,7 @@ struct Fields<'a> {
 impl<'a> Fields<'a> {
     fn take(&mut self, field: &'static str, needed: usize) -> Result<&'a [u8], StoredError> {
         let rest = &self.bytes[self.at..];
-        let short = StoredError::Short {
-            field,
-            at: self.at,
-            needed,
-            length: self.bytes.len(),
-        };
+        let short = StoredError::Short { field, at: self.at, needed, length: self.bytes.len() };
         let (taken, _) = rest.split_at_checked(needed).ok_or(short)?;
         self.at += needed;
         Ok(taken)
@@ -590,40 +533,26 @@ impl<'a> Fields<'a> {
 
     fn u32(&mut self, field: &'static str) -> Result<u32, StoredError> {
         let bytes = self.take(field, 4)?;
-        Ok(u32::from_be_bytes(
-            bytes.try_into().expect("four bytes were taken"),
-        ))
+        Ok(u32::from_be_bytes(bytes.try_into().expect("four bytes were taken")))
     }
 
     fn length(&mut self, field: &'static str) -> Result<usize, StoredError> {
         let found = self.u32(field)? as i32;
-        usize::try_from(found).map_err(|_| StoredError::Length {
-            field,
-            found: found.into(),
-        })
+        usize::try_from(found).map_err(|_| StoredError::Length { field, found: found.into() })
     }
 
     fn short_length(&mut self, field: &'static str) -> Result<usize, StoredError> {
         let bytes = self.take(field, 2)?;
         let found = i16::from_be_bytes(bytes.try_into().expect("two bytes were taken"));
-        usize::try_from(found).map_err(|_| StoredError::Length {
-            field,
-            found: found.into(),
-        })
+        usize::try_from(found).map_err(|_| StoredError::Length { field, found: found.into() })
     }
 
     fn host(&mut self, field: &'static str, v6: bool) -> Result<SocketAddr, StoredError> {
         let address: IpAddr = if v6 {
-            let octets: [u8; 16] = self
-                .take(field, 16)?
-                .try_into()
-                .expect("sixteen bytes were taken");
+            let octets: [u8; 16] = self.take(field, 16)?.try_into().expect("sixteen bytes were taken");
             Ipv6Addr::from(octets).into()
         } else {
-            let octets: [u8; 4] = self
-                .take(field, 4)?
-                .try_into()
-                .expect("four bytes were taken");
+            let octets: [u8; 4] = self.take(field, 4)?.try_into().expect("four bytes were taken");
             Ipv4Addr::from(octets).into()
         };
         let found = self.u32(field)?;
@@ -638,17 +567,11 @@ pub fn body_crc(body: &[u8]) -> u32 {
 }
 
 fn total_size(total: usize) -> [u8; 4] {
-    i32::try_from(total)
-        .unwrap_or_else(|_| panic!("a message of {total} bytes given a place"))
-        .to_be_bytes()
+    i32::try_from(total).unwrap_or_else(|_| panic!("a message of {total} bytes given a place")).to_be_bytes()
 }
 
 fn magic_for(topic: &str) -> u32 {
-    if topic.len() > SHORT_TOPIC_MAX {
-        MAGIC_V2
-    } else {
-        MAGIC_V1
-    }
+    if topic.len() > SHORT_TOPIC_MAX { MAGIC_V2 } else { MAGIC_V1 }
 }
 
 fn topic_len(topic: &str) -> usize {
@@ -657,11 +580,7 @@ fn topic_len(topic: &str) -> usize {
 
 fn push_topic(topic: &str, into: &mut Vec<u8>) {
     if topic.len() > SHORT_TOPIC_MAX {
-        assert!(
-            topic.len() <= LONG_TOPIC_MAX,
-            "a topic of {} bytes",
-            topic.len()
-        );
+        assert!(topic.len() <= LONG_TOPIC_MAX, "a topic of {} bytes", topic.len());
         into.extend_from_slice(&(topic.len() as u16).to_be_bytes());
     } else {
         into.push(topic.len() as u8);

@@ -10,16 +10,8 @@ fn host(text: &str) -> SocketAddr {
 fn offset_ids_are_those_of_rocketmq() {
     for (at, log_offset, id) in [
         ("10.0.0.1:10911", 0x1234, "0A00000100002A9F0000000000001234"),
-        (
-            "[::ffff:10.0.0.1]:10911",
-            0x1234,
-            "0A00000100002A9F0000000000001234",
-        ),
-        (
-            "[2001:db8::1]:10911",
-            u64::MAX,
-            "20010DB800000000000000000000000100002A9FFFFFFFFFFFFFFFFF",
-        ),
+        ("[::ffff:10.0.0.1]:10911", 0x1234, "0A00000100002A9F0000000000001234"),
+        ("[2001:db8::1]:10911", u64::MAX, "20010DB800000000000000000000000100002A9FFFFFFFFFFFFFFFFF"),
     ] {
         assert_eq!(encode(host(at), LogOffset(log_offset)), id, "{at}");
     }
@@ -35,22 +27,10 @@ fn an_id_is_read_in_either_case() {
 #[test]
 fn what_is_no_offset_id_is_refused_with_the_reason() {
     assert_eq!(decode("0A"), Err(MessageIdError::Length { length: 2 }));
-    assert_eq!(
-        decode("0A00000100002A9F00000000000000AG"),
-        Err(MessageIdError::Digit { at: 31 })
-    );
-    assert_eq!(
-        decode("0A00000100012A9F00000000000000AB"),
-        Err(MessageIdError::Port { found: 0x12A9F })
-    );
-    assert_eq!(
-        decode("0A00000100002A9F0000000000000é"),
-        Err(MessageIdError::Length { length: 31 })
-    );
-    assert_eq!(
-        decode("0A00000100002A9F00000000000000é"),
-        Err(MessageIdError::Digit { at: 30 })
-    );
+    assert_eq!(decode("0A00000100002A9F00000000000000AG"), Err(MessageIdError::Digit { at: 31 }));
+    assert_eq!(decode("0A00000100012A9F00000000000000AB"), Err(MessageIdError::Port { found: 0x12A9F }));
+    assert_eq!(decode("0A00000100002A9F0000000000000é"), Err(MessageIdError::Length { length: 31 }));
+    assert_eq!(decode("0A00000100002A9F00000000000000é"), Err(MessageIdError::Digit { at: 30 }));
 }
 
 #[test]
@@ -76,18 +56,13 @@ fn months_begin_where_the_calendar_says() {
         ("2100-03-01", 4_107_542_400_000, 1),
         ("2023-12-31", 1_703_980_800_000, 31),
     ] {
-        assert_eq!(
-            month_ms(Timestamp::from_millis(ms)),
-            (day_of_month - 1) * 86_400_000,
-            "{day}"
-        );
+        assert_eq!(month_ms(Timestamp::from_millis(ms)), (day_of_month - 1) * 86_400_000, "{day}");
     }
 }
 
 fn hosts() -> impl Strategy<Value = SocketAddr> {
     let v4 = any::<[u8; 4]>().prop_map(|octets| IpAddr::from(Ipv4Addr::from(octets)));
-    let v6 =
-        any::<[u8; 16]>().prop_map(|octets| IpAddr::from(Ipv6Addr::from(octets)).to_canonical());
+    let v6 = any::<[u8; 16]>().prop_map(|octets| IpAddr::from(Ipv6Addr::from(octets)).to_canonical());
     (prop_oneof![v4, v6], any::<u16>()).prop_map(SocketAddr::from)
 }
 

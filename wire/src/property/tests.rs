@@ -25,41 +25,25 @@ fn reading_is_as_lenient_as_rocketmqs() {
         ("a\u{1}1\u{1}2\u{2}", vec![("a", "1\u{1}2")]),
         ("no name\u{2}\u{2}\u{2}x\u{1}y", vec![("x", "y")]),
     ] {
-        assert_eq!(
-            texts(&decode(text.as_bytes()).unwrap()),
-            expected,
-            "{text:?}"
-        );
+        assert_eq!(texts(&decode(text.as_bytes()).unwrap()), expected, "{text:?}");
     }
 }
 
 #[test]
 fn what_no_message_can_carry_is_refused() {
-    assert_eq!(
-        decode(b"a\x01\xff\x02"),
-        Err(PropertiesError::NotUtf8 { at: 2 })
-    );
+    assert_eq!(decode(b"a\x01\xff\x02"), Err(PropertiesError::NotUtf8 { at: 2 }));
     let long = vec![b'a'; MAX_BYTES + 1];
     let error = decode(&long).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the properties have 32768 bytes, the limit is 32767"
-    );
+    assert_eq!(error.to_string(), "the properties have 32768 bytes, the limit is 32767");
     assert!(decode(&long[1..]).is_ok());
 }
 
 #[test]
 fn a_property_the_form_cannot_carry_is_left_out_and_not_counted() {
-    let properties: Properties = [
-        ("", "v"),
-        ("n", ""),
-        ("a\u{1}", "v"),
-        ("b\u{2}", "v"),
-        ("c", "\u{2}"),
-        ("kept", "v"),
-    ]
-    .into_iter()
-    .collect();
+    let properties: Properties =
+        [("", "v"), ("n", ""), ("a\u{1}", "v"), ("b\u{2}", "v"), ("c", "\u{2}"), ("kept", "v")]
+            .into_iter()
+            .collect();
     let mut bytes = Vec::new();
     encode(&properties, &mut bytes);
     assert_eq!(bytes, b"kept\x01v\x02");

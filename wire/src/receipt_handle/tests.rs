@@ -27,43 +27,25 @@ fn a_handle_is_rocketmqs_text() {
 #[test]
 fn a_ninth_part_is_the_log_offset() {
     let handle: ReceiptHandle = "0 1796042296297 10000 3 1 b 0 2 4096".parse().unwrap();
-    assert_eq!(
-        (handle.retry, handle.log_offset),
-        (Retry::RetryV1, Some(LogOffset(4096)))
-    );
+    assert_eq!((handle.retry, handle.log_offset), (Retry::RetryV1, Some(LogOffset(4096))));
     assert_eq!(handle.to_string(), "0 1796042296297 10000 3 1 b 0 2 4096");
 }
 
 #[test]
 fn what_is_no_handle_is_refused_with_the_part() {
-    assert_eq!(
-        refused(""),
-        "the receipt handle has 1 parts, expected 8 or 9"
-    );
-    assert_eq!(
-        refused("1 2 3 4 0 b 5"),
-        "the receipt handle has 7 parts, expected 8 or 9"
-    );
-    assert_eq!(
-        refused("1 2 3 4 0 b 5 6 7 8"),
-        "the receipt handle has 10 parts, expected 8 or 9"
-    );
+    assert_eq!(refused(""), "the receipt handle has 1 parts, expected 8 or 9");
+    assert_eq!(refused("1 2 3 4 0 b 5"), "the receipt handle has 7 parts, expected 8 or 9");
+    assert_eq!(refused("1 2 3 4 0 b 5 6 7 8"), "the receipt handle has 10 parts, expected 8 or 9");
     assert_eq!(
         refused("1 2 3 4 3 b 5 6"),
         "the retry sign of the receipt handle is \"3\", expected 0, 1 or 2"
     );
-    assert_eq!(
-        refused("1 2 3 4 0  5 6"),
-        "the broker of the receipt handle is \"\", expected a name"
-    );
+    assert_eq!(refused("1 2 3 4 0  5 6"), "the broker of the receipt handle is \"\", expected a name");
     assert_eq!(
         refused("1 2 3 4 0 b -1 6"),
         "the queue id of the receipt handle is \"-1\", expected a number that fits"
     );
-    assert_eq!(
-        refused(&"1".repeat(2000)),
-        "the receipt handle has 2000 bytes, the limit is 1024"
-    );
+    assert_eq!(refused(&"1".repeat(2000)), "the receipt handle has 2000 bytes, the limit is 1024");
 }
 
 proptest! {

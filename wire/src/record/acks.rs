@@ -45,14 +45,7 @@ impl Acks {
     pub fn encode(&self, into: &mut Vec<u8>) {
         into.push(VERSION);
         push_count(self.entries.len(), into);
-        for AckEntry {
-            group,
-            topic,
-            queue_id,
-            pop_time,
-            offset,
-        } in &self.entries
-        {
+        for AckEntry { group, topic, queue_id, pop_time, offset } in &self.entries {
             into.extend_from_slice(&topic.0.to_le_bytes());
             into.extend_from_slice(&queue_id.0.to_le_bytes());
             into.extend_from_slice(&pop_time.to_le_bytes());

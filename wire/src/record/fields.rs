@@ -23,22 +23,10 @@ pub(super) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// Begins behind the version, which is the first byte.
-    pub(super) fn of(
-        record: &'static str,
-        known: u8,
-        bytes: &'a [u8],
-    ) -> Result<Self, RecordError> {
-        let mut fields = Self {
-            record,
-            bytes,
-            at: 0,
-        };
+    pub(super) fn of(record: &'static str, known: u8, bytes: &'a [u8]) -> Result<Self, RecordError> {
+        let mut fields = Self { record, bytes, at: 0 };
         match fields.u8("version")? {
-            found if found == 0 || found > known => Err(RecordError::Version {
-                record,
-                found,
-                known,
-            }),
+            found if found == 0 || found > known => Err(RecordError::Version { record, found, known }),
             _ => Ok(fields),
         }
     }
@@ -58,10 +46,7 @@ impl<'a> Fields<'a> {
     pub(super) fn text(&mut self, field: &'static str) -> Result<&'a str, RecordError> {
         let length = self.u32(field)? as usize;
         let bytes = self.take(field, length)?;
-        std::str::from_utf8(bytes).map_err(|_| RecordError::NotUtf8 {
-            record: self.record,
-            field,
-        })
+        std::str::from_utf8(bytes).map_err(|_| RecordError::NotUtf8 { record: self.record, field })
     }
 
     /// Reads a count and that many items. No room is made for more of them than the bytes can hold.
@@ -72,8 +57,7 @@ impl<'a> Fields<'a> {
         mut item: impl FnMut(&mut Self) -> Result<T, RecordError>,
     ) -> Result<Vec<T>, RecordError> {
         let count = self.u32(field)? as usize;
-        let mut items =
-            Vec::with_capacity(count.min((self.bytes.len() - self.at) / item_bytes_min));
+        let mut items = Vec::with_capacity(count.min((self.bytes.len() - self.at) / item_bytes_min));
         for _ in 0..count {
             items.push(item(self)?);
         }
@@ -82,19 +66,11 @@ impl<'a> Fields<'a> {
 
     /// The refusal of a number past the highest `known` one.
     pub(super) fn unknown(&self, field: &'static str, found: u8, known: u8) -> RecordError {
-        RecordError::Unknown {
-            record: self.record,
-            field,
-            found,
-            known,
-        }
+        RecordError::Unknown { record: self.record, field, found, known }
     }
 
     pub(super) fn name<T>(&self, checked: Result<T, model::NameError>) -> Result<T, RecordError> {
-        checked.map_err(|source| RecordError::Name {
-            record: self.record,
-            source,
-        })
+        checked.map_err(|source| RecordError::Name { record: self.record, source })
     }
 
     /// Everything is read.
@@ -102,28 +78,16 @@ impl<'a> Fields<'a> {
         if self.at == self.bytes.len() {
             return Ok(());
         }
-        Err(RecordError::Trailing {
-            record: self.record,
-            at: self.at,
-            length: self.bytes.len(),
-        })
+        Err(RecordError::Trailing { record: self.record, at: self.at, length: self.bytes.len() })
     }
 
     fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], RecordError> {
-        Ok(*self
-            .take(field, N)?
-            .first_chunk()
-            .expect("as many bytes were taken"))
+        Ok(*self.take(field, N)?.first_chunk().expect("as many bytes were taken"))
     }
 
     fn take(&mut self, field: &'static str, count: usize) -> Result<&'a [u8], RecordError> {
         let (at, length) = (self.at, self.bytes.len());
-        let short = RecordError::Short {
-            record: self.record,
-            field,
-            at,
-            length,
-        };
+        let short = RecordError::Short { record: self.record, field, at, length };
         let (taken, _) = self.bytes[at..].split_at_checked(count).ok_or(short)?;
         self.at += count;
         Ok(taken)

@@ -99,12 +99,7 @@ impl LeaseEntry {
     fn encode(&self, into: &mut Vec<u8>) {
         into.extend_from_slice(&self.topic.0.to_le_bytes());
         into.extend_from_slice(&self.queue_id.0.to_le_bytes());
-        for number in [
-            self.start_offset,
-            self.pop_time,
-            self.invisible_ms,
-            self.next_offset,
-        ] {
+        for number in [self.start_offset, self.pop_time, self.invisible_ms, self.next_offset] {
             into.extend_from_slice(&number.to_le_bytes());
         }
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
@@ -138,16 +133,9 @@ impl LeaseEntry {
             return Err(fields.unknown("flags", flags, FLAGS_KNOWN));
         }
         let group = fields.text("group")?.to_owned();
-        let attempt_id = if flags & ATTEMPT_ID != 0 {
-            Some(fields.text("attempt id")?.to_owned())
-        } else {
-            None
-        };
-        let replaces = if flags & REPLACES != 0 {
-            Some(fields.i64("replaced pop time")?)
-        } else {
-            None
-        };
+        let attempt_id =
+            if flags & ATTEMPT_ID != 0 { Some(fields.text("attempt id")?.to_owned()) } else { None };
+        let replaces = if flags & REPLACES != 0 { Some(fields.i64("replaced pop time")?) } else { None };
         let offsets = fields.list("offsets", 8, |fields| fields.i64("offset"))?;
         let ordered = flags & ORDERED != 0;
         Ok(Self {

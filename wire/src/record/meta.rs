@@ -15,13 +15,8 @@ const GROUP_DELETED: u8 = 4;
 const BROKER_NAME: u8 = 5;
 
 /// The kinds a topic can have, at the numbers they are written by.
-const KINDS: [TopicKind; 5] = [
-    TopicKind::Normal,
-    TopicKind::Fifo,
-    TopicKind::Delay,
-    TopicKind::Transaction,
-    TopicKind::Mixed,
-];
+const KINDS: [TopicKind; 5] =
+    [TopicKind::Normal, TopicKind::Fifo, TopicKind::Delay, TopicKind::Transaction, TopicKind::Mixed];
 
 /// One change of what the server knows beside messages. The later one stands.
 ///
@@ -65,16 +60,7 @@ impl Meta {
         match self {
             Self::Topic(topic) => {
                 into.push(TOPIC);
-                let Topic {
-                    name,
-                    id,
-                    read_queues,
-                    write_queues,
-                    permission,
-                    kind,
-                    order,
-                    sys_flag,
-                } = topic;
+                let Topic { name, id, read_queues, write_queues, permission, kind, order, sys_flag } = topic;
                 for number in [id.0, *read_queues, *write_queues, permission.0, *sys_flag] {
                     into.extend_from_slice(&number.to_le_bytes());
                 }
@@ -98,19 +84,8 @@ impl Meta {
                 } = group;
                 into.extend_from_slice(&retry_queues.to_le_bytes());
                 into.extend_from_slice(&retry_max.to_le_bytes());
-                let flags = [
-                    *consume_enabled,
-                    *broadcast_enabled,
-                    *ordered,
-                    *notify_changes,
-                ];
-                into.push(
-                    flags
-                        .iter()
-                        .enumerate()
-                        .map(|(bit, &set)| u8::from(set) << bit)
-                        .sum(),
-                );
+                let flags = [*consume_enabled, *broadcast_enabled, *ordered, *notify_changes];
+                into.push(flags.iter().enumerate().map(|(bit, &set)| u8::from(set) << bit).sum());
                 push_text(name.as_str(), into);
             }
             Self::GroupDeleted { name } => {
@@ -133,15 +108,11 @@ impl Meta {
         let mut fields = Fields::of(RECORD, VERSION, bytes)?;
         let meta = match fields.u8("change")? {
             TOPIC => Self::Topic(topic(&mut fields)?),
-            TOPIC_DELETED => Self::TopicDeleted {
-                id: TopicId(fields.u32("topic id")?),
-            },
+            TOPIC_DELETED => Self::TopicDeleted { id: TopicId(fields.u32("topic id")?) },
             GROUP => Self::Group(group(&mut fields)?),
             GROUP_DELETED => {
                 let name = fields.text("group")?;
-                Self::GroupDeleted {
-                    name: fields.name(GroupName::new(name))?,
-                }
+                Self::GroupDeleted { name: fields.name(GroupName::new(name))? }
             }
             BROKER_NAME => Self::BrokerName(fields.text("broker name")?.to_owned()),
             found => return Err(fields.unknown("change", found, BROKER_NAME)),
@@ -168,9 +139,8 @@ fn topic(fields: &mut Fields<'_>) -> Result<Topic, RecordError> {
     let permission = Permission(fields.u32("permission")?);
     let sys_flag = fields.u32("sys flag")?;
     let kind = fields.u8("kind")?;
-    let kind = *KINDS
-        .get(usize::from(kind))
-        .ok_or_else(|| fields.unknown("kind", kind, KINDS.len() as u8 - 1))?;
+    let kind =
+        *KINDS.get(usize::from(kind)).ok_or_else(|| fields.unknown("kind", kind, KINDS.len() as u8 - 1))?;
     let order = match fields.u8("order")? {
         0 => false,
         1 => true,
@@ -178,16 +148,7 @@ fn topic(fields: &mut Fields<'_>) -> Result<Topic, RecordError> {
     };
     let name = fields.text("topic")?;
     let name = fields.name(TopicName::new(name))?;
-    Ok(Topic {
-        name,
-        id,
-        read_queues,
-        write_queues,
-        permission,
-        kind,
-        order,
-        sys_flag,
-    })
+    Ok(Topic { name, id, read_queues, write_queues, permission, kind, order, sys_flag })
 }
 
 fn group(fields: &mut Fields<'_>) -> Result<Group, RecordError> {

@@ -43,13 +43,7 @@ impl Offsets {
     pub fn encode(&self, into: &mut Vec<u8>) {
         into.push(VERSION);
         push_count(self.entries.len(), into);
-        for OffsetEntry {
-            group,
-            topic,
-            queue_id,
-            offset,
-        } in &self.entries
-        {
+        for OffsetEntry { group, topic, queue_id, offset } in &self.entries {
             into.extend_from_slice(&topic.0.to_le_bytes());
             into.extend_from_slice(&queue_id.0.to_le_bytes());
             into.extend_from_slice(&offset.0.to_le_bytes());
