@@ -204,11 +204,12 @@ impl Timer {
     /// Puts an entry where it belongs; `false` where it is there already.
     fn add(&mut self, number: i64, entry: Entry) -> bool {
         let window = self.window(number);
+        let opens = window.is_err() && self.is_near(number) && self.windows.len() < WINDOWS_MAX;
         match (self.buckets.get_mut(&number), window) {
             (Some(bucket), Ok(_)) if bucket.contains(&entry) => false,
             (_, Ok(window)) => self.windows[window].insert(&mut self.slab, entry),
             (Some(bucket), Err(_)) => bucket.insert(entry),
-            (None, Err(_)) if self.is_near(number) && self.windows.len() < WINDOWS_MAX => {
+            (None, Err(_)) if opens => {
                 let window = self.open(number);
                 self.windows[window].insert(&mut self.slab, entry)
             }
