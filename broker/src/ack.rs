@@ -64,7 +64,7 @@ impl Broker {
             Err(NoLease::AckedBefore) => return Ok(()),
             Err(NoLease::Refused(refused)) => return Err(refused),
         };
-        self.leases.finish(&key, offset, handle.pop_time);
+        self.leases.finish(&key, offset, handle.pop_time, self.now);
         self.commit_popped(&key);
         // An ordered queue is free again once its last message is finished.
         self.pop_touched.insert(self.leases.parent(key.topic));
@@ -90,8 +90,7 @@ impl Broker {
         };
         let key = Key { group: group.clone(), topic: found.id, queue_id: QueueId(handle.queue_id) };
         let offset = QueueOffset(handle.queue_offset);
-        let text_end = handle.pop_time.saturating_add(handle.invisible_ms);
-        match self.leases.held(&key, offset, handle.pop_time, text_end, self.now) {
+        match self.leases.held(&key, offset, handle.pop_time, self.now) {
             Held::Valid => Ok((key, offset)),
             Held::Acked => Err(NoLease::AckedBefore),
             Held::Over => Err(NoLease::Refused(AckError::LeaseOver)),

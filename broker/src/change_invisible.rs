@@ -25,8 +25,7 @@ impl Broker {
     pub(crate) fn change_invisible(&mut self, id: RequestId, ask: ChangeInvisible) {
         let answer = match self.valid_lease(&ask.group, &ask.topic, &ask.handle) {
             Ok((key, offset)) => {
-                let text_end = ask.handle.pop_time.saturating_add(ask.handle.invisible_ms);
-                let pop_time = self.leases.change(&key, offset, text_end, ask.invisible, self.now);
+                let pop_time = self.leases.change(&key, offset, ask.invisible, self.now);
                 let invisible_ms = ask.invisible.as_millis() as i64;
                 Ok(ReceiptHandle { start_offset: offset.0, pop_time, invisible_ms, ..ask.handle })
             }

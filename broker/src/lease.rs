@@ -18,6 +18,11 @@ use std::time::Duration;
 use wire::record::{AckEntry, Acks, LeaseEntry};
 use wire::{message_id, record, stored};
 
+/// How long after an ack the same ack is still answered as one.
+const ACK_AGAIN: Duration = Duration::from_secs(10);
+/// Acks of a queue that are remembered for that, at most.
+const ACKED_MAX: usize = 4096;
+
 /// A queue as one group pops it. The topic is the queue's own: the retry topic's for a message from there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
@@ -42,8 +47,8 @@ pub(crate) struct Progress {
     /// Messages to hand out again from this queue (ordered), and how often each was.
     again: BTreeSet<QueueOffset>,
     attempts: BTreeMap<QueueOffset, u32>,
-    /// Handles that were replaced, by offset and pop time, until the end in their text.
-    replaced: BTreeMap<(QueueOffset, i64), i64>,
+    /// Leases that were acked a moment ago, by offset and pop time: an ack may be repeated until then.
+    acked: BTreeMap<(QueueOffset, i64), Monotonic>,
     last_pop_time: i64,
     ordered: bool,
     attempt_id: Option<String>,
@@ -184,33 +189,23 @@ impl Leases {
     }
 
     /// What a handle is worth at `now`.
-    pub(crate) fn held(
-        &self,
-        key: &Key,
-        offset: QueueOffset,
-        pop_time: i64,
-        text_end: i64,
-        now: Now,
-    ) -> Held {
-        let Some(progress) = self.progress.get(key) else {
-            return Held::Unknown;
-        };
+    pub(crate) fn held(&self, key: &Key, offset: QueueOffset, pop_time: i64, now: Now) -> Held {
+        let Some(progress) = self.progress.get(key) else { return Held::Unknown };
         if offset >= progress.next || offset.0 < 0 {
             return Held::Unknown;
         }
         match progress.leases.get(&offset) {
             Some(lease) if lease.pop_time == pop_time && lease.ends > now.monotonic => Held::Valid,
             Some(_) => Held::Over,
-            None => {
-                let open = progress.ending.contains(&offset) || progress.again.contains(&offset);
-                let replaced = progress.replaced.contains_key(&(offset, pop_time));
-                if open || replaced || text_end <= now.wall.as_millis() { Held::Over } else { Held::Acked }
-            }
+            None => match progress.acked.get(&(offset, pop_time)) {
+                Some(until) if *until > now.monotonic => Held::Acked,
+                _ => Held::Over,
+            },
         }
     }
 
     /// Ends a lease for good, where it is that of `pop_time`.
-    pub(crate) fn finish(&mut self, key: &Key, offset: QueueOffset, pop_time: i64) {
+    pub(crate) fn finish(&mut self, key: &Key, offset: QueueOffset, pop_time: i64, now: Now) {
         let Some(progress) = self.progress.get_mut(key) else {
             return;
         };
@@ -220,27 +215,22 @@ impl Leases {
         };
         progress.leases.remove(&offset);
         progress.attempts.remove(&offset);
+        if progress.acked.len() >= ACKED_MAX {
+            progress.acked.pop_first();
+        }
+        progress.acked.insert((offset, pop_time), lease.ends.min(now.monotonic.after(ACK_AGAIN)));
         self.ends.remove(&(lease.ends, key.clone(), offset));
         self.log_ack(key, offset, pop_time);
     }
 
     /// Lets a valid lease end `invisible` from now; gives its new pop time.
-    pub(crate) fn change(
-        &mut self,
-        key: &Key,
-        offset: QueueOffset,
-        text_end: i64,
-        invisible: Duration,
-        now: Now,
-    ) -> i64 {
+    pub(crate) fn change(&mut self, key: &Key, offset: QueueOffset, invisible: Duration, now: Now) -> i64 {
         let progress = self.progress.get_mut(key).expect("a valid lease is held");
         let pop_time = progress.new_pop_time(now);
         let lease = progress.leases.get_mut(&offset).expect("a valid lease is held");
         let old = *lease;
         *lease = Lease { pop_time, ends: now.monotonic.after(invisible) };
         let ends = lease.ends;
-        progress.replaced.retain(|_, end| *end > now.wall.as_millis());
-        progress.replaced.insert((offset, old.pop_time), text_end);
         self.ends.remove(&(old.ends, key.clone(), offset));
         self.ends.insert((ends, key.clone(), offset));
         self.unlogged.push(LeaseEntry {
@@ -330,15 +320,12 @@ impl Leases {
     }
 
     /// Takes an ack back from the log.
-    pub(crate) fn restore_ack(&mut self, entry: &AckEntry) {
+    pub(crate) fn restore_ack(&mut self, entry: &AckEntry, now: Now) {
         let Ok(group) = GroupName::new(&entry.group) else {
             return;
         };
-        self.finish(
-            &Key { group, topic: entry.topic, queue_id: entry.queue_id },
-            QueueOffset(entry.offset),
-            entry.pop_time,
-        );
+        let key = Key { group, topic: entry.topic, queue_id: entry.queue_id };
+        self.finish(&key, QueueOffset(entry.offset), entry.pop_time, now);
         self.unlogged_acks.clear();
     }
 }

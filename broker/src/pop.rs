@@ -357,7 +357,7 @@ impl Broker {
                 continue;
             };
             if !ask.filter.matches(view.property(property::TAGS)) {
-                self.leases.finish(&item.key, item.queue_offset, item.pop_time);
+                self.leases.finish(&item.key, item.queue_offset, item.pop_time, self.now);
                 self.commit_popped(&item.key);
                 continue;
             }

@@ -106,7 +106,7 @@ impl Replay {
             }
             Kind::Acks => {
                 for entry in &record::Acks::decode(record.payload).ok()?.entries {
-                    self.leases.restore_ack(entry);
+                    self.leases.restore_ack(entry, self.now);
                 }
             }
             Kind::Offsets => {

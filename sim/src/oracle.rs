@@ -1,0 +1,183 @@
+//! What clients were promised, and what they saw.
+
+use crate::world::Downtime;
+use bytes::Bytes;
+use model::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+use wire::stored::View;
+
+/// A message as its producer knows it. Its name is its body.
+#[derive(Clone, Debug)]
+struct Sent {
+    /// Not before then.
+    due: Timestamp,
+    delayed: bool,
+    /// Its place in the order of acceptance, once acknowledged.
+    acknowledged: Option<u64>,
+    /// Whether a power loss could have taken it all the same.
+    unsafe_still: bool,
+}
+
+/// Knows what was promised, and watches.
+pub struct Oracle {
+    seed: u64,
+    sent: BTreeMap<String, Sent>,
+    /// What was read at a place of a queue since the last power loss.
+    read: BTreeMap<(u32, i64), String>,
+    acked: BTreeSet<String>,
+    /// Acked since all was last known to be durable.
+    acked_lately: BTreeSet<String>,
+    /// Acked, perhaps: the answer or the power was lost on the way.
+    acked_perhaps: BTreeSet<String>,
+    delivered: u64,
+}
+
+impl Oracle {
+    /// Knows nothing yet.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            sent: BTreeMap::new(),
+            read: BTreeMap::new(),
+            acked: BTreeSet::new(),
+            acked_lately: BTreeSet::new(),
+            acked_perhaps: BTreeSet::new(),
+            delivered: 0,
+        }
+    }
+
+    /// The seed, for messages.
+    pub fn seed(&self) -> String {
+        format!("seed {}", self.seed)
+    }
+
+    /// A send begins: the message is due no earlier than `due`.
+    pub fn sends(&mut self, body: &str, due: Timestamp, delayed: bool) {
+        let sent = Sent { due, delayed, acknowledged: None, unsafe_still: false };
+        assert!(self.sent.insert(body.to_owned(), sent).is_none(), "bodies are names");
+    }
+
+    /// A send was acknowledged, with its record at `log_offset`.
+    pub fn acknowledge(&mut self, body: &str, log_offset: u64, durable: bool) {
+        let sent = self.sent.get_mut(body).expect("it was sent");
+        sent.acknowledged = Some(log_offset);
+        sent.unsafe_still = !durable;
+    }
+
+    /// A message was read from a queue.
+    pub fn reads(&mut self, queue: u32, bytes: &Bytes) {
+        let view =
+            View::parse(bytes).unwrap_or_else(|e| panic!("{}: a message does not parse: {e}", self.seed()));
+        let body = name(&view);
+        self.not_early(&view);
+        assert_eq!(view.queue_id().0, queue, "{}: {body} lies in another queue", self.seed());
+        let place = (queue, view.queue_offset().0);
+        let was = self.read.entry(place).or_insert_with(|| body.clone());
+        assert_eq!(*was, body, "seed {}: another message at {place:?}", self.seed);
+    }
+
+    /// A message was popped.
+    pub fn pops(&mut self, bytes: &Bytes) -> String {
+        let view =
+            View::parse(bytes).unwrap_or_else(|e| panic!("{}: a message does not parse: {e}", self.seed()));
+        let body = name(&view);
+        self.not_early(&view);
+        assert!(!self.acked.contains(&body), "{}: {body} was acked and comes again", self.seed());
+        body
+    }
+
+    fn not_early(&self, view: &View<'_>) {
+        let body = name(view);
+        let sent = self.sent.get(&body).unwrap_or_else(|| panic!("{}: {body} was never sent", self.seed()));
+        let retried = view.reconsume_times() > 0;
+        assert!(view.stored_at() >= sent.due || retried, "{}: {body} was delivered early", self.seed());
+    }
+
+    /// An ack was answered.
+    pub fn acks(&mut self, body: &str) {
+        self.acked.insert(body.to_owned());
+        self.acked_lately.insert(body.to_owned());
+    }
+
+    /// An ack was asked for, and its answer never came.
+    pub fn may_have_acked(&mut self, bodies: Vec<String>) {
+        self.acked_perhaps.extend(bodies);
+    }
+
+    /// All that was written is durable now.
+    pub fn all_durable(&mut self) {
+        self.acked_lately.clear();
+        self.sent.values_mut().for_each(|sent| sent.unsafe_still = false);
+    }
+
+    /// The process or the power ended.
+    pub fn crashed(&mut self, how: Downtime) {
+        if how == Downtime::PowerLoss {
+            // Deliveries and acks of the last moment may be repeated, at other places.
+            self.read.clear();
+            for body in std::mem::take(&mut self.acked_lately) {
+                self.acked.remove(&body);
+                self.acked_perhaps.insert(body);
+            }
+            // What was only written may be gone: nobody was promised more.
+            self.sent.values_mut().filter(|sent| sent.unsafe_still).for_each(|sent| sent.acknowledged = None);
+        }
+    }
+
+    /// All queues were read from their beginning to their end, after everything was due.
+    pub fn finally(&mut self, queues: &BTreeMap<u32, Vec<Bytes>>) {
+        let mut times: BTreeMap<String, u32> = BTreeMap::new();
+        for messages in queues.values() {
+            let mut last: BTreeMap<Option<Timestamp>, u64> = BTreeMap::new();
+            for bytes in messages {
+                let view = View::parse(bytes).expect("it was read before");
+                let body = name(&view);
+                *times.entry(body.clone()).or_default() += 1;
+                self.in_order(&body, &mut last);
+                self.delivered += 1;
+            }
+        }
+        for (body, sent) in &self.sent {
+            let times = times.get(body).copied().unwrap_or(0);
+            assert!(times <= 1, "{}: {body} lies in its queue {times} times", self.seed());
+            assert!(sent.acknowledged.is_none() || times == 1, "{}: {body} is lost; {sent:?}", self.seed());
+        }
+    }
+
+    /// Messages due at one moment, and those wanted at once, keep their order of acceptance.
+    fn in_order(&self, body: &str, last: &mut BTreeMap<Option<Timestamp>, u64>) {
+        let sent = &self.sent[body];
+        let Some(accepted) = sent.acknowledged else { return };
+        let before = last.insert(sent.delayed.then_some(sent.due), accepted);
+        assert!(before.is_none_or(|before| before < accepted), "{}: {body} is out of order", self.seed());
+    }
+
+    /// The poppers have had all there was: what they did not ack lies among the dead letters.
+    pub fn all_reached(&self, dead: &[Bytes]) {
+        let dead: BTreeSet<String> =
+            dead.iter().filter_map(|bytes| View::parse(bytes).ok().map(|view| name(&view))).collect();
+        for (body, sent) in &self.sent {
+            let reached = [&self.acked, &self.acked_perhaps, &dead].iter().any(|all| all.contains(body));
+            assert!(sent.acknowledged.is_none() || reached, "{}: {body} never came to a popper", self.seed());
+        }
+    }
+
+    /// Sends acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.sent.values().filter(|sent| sent.acknowledged.is_some()).count() as u64
+    }
+
+    /// Messages in the queues at the end.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Messages acked.
+    pub fn acked(&self) -> u64 {
+        self.acked.len() as u64
+    }
+}
+
+fn name(view: &View<'_>) -> String {
+    String::from_utf8_lossy(view.body()).into_owned()
+}

@@ -1,0 +1,286 @@
+//! The clients: producers, a group that pulls, a group that pops and does not always ack.
+
+use crate::oracle::Oracle;
+use crate::world::World;
+use broker::{
+    Ack, AutoCreate, ChangeInvisible, CommitOffset, Filter, Pop, PoppedMessage, Pull, Reply, RequestId, Send,
+};
+use bytes::Bytes;
+use env::Seed;
+use model::{GroupName, Message, QueueId, QueueOffset, Timestamp, TopicName};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const QUEUES: u32 = 2;
+/// Stands for the poppers' dead letters among the queues.
+const DEAD: u32 = 1000;
+
+/// What a client waits for.
+#[derive(Debug)]
+enum Asked {
+    Send(String),
+    Pull(u32),
+    Pop,
+    Ack(Vec<String>),
+    Other,
+}
+
+/// All clients.
+pub struct Workload {
+    topic: TopicName,
+    pullers: GroupName,
+    poppers: GroupName,
+    asked: BTreeMap<RequestId, Asked>,
+    next_body: u64,
+    /// Where the pullers go on, by queue.
+    offsets: BTreeMap<u32, i64>,
+    held: Vec<(PoppedMessage, String)>,
+    /// All of the queues, while they are read from the beginning to the end.
+    whole: Option<BTreeMap<u32, Vec<Bytes>>>,
+    delay_max_ms: u64,
+}
+
+impl Workload {
+    /// Clients that have done nothing yet.
+    pub fn new(dice: &mut Seed) -> Self {
+        Self {
+            topic: TopicName::new("t").expect("a name"),
+            pullers: GroupName::new("pullers").expect("a name"),
+            poppers: GroupName::new("poppers").expect("a name"),
+            asked: BTreeMap::new(),
+            next_body: 0,
+            offsets: BTreeMap::new(),
+            held: Vec::new(),
+            whole: None,
+            delay_max_ms: 10_u64.pow(1 + dice.below(6) as u32),
+        }
+    }
+
+    /// One client does something.
+    pub fn step(&mut self, world: &mut World, dice: &mut Seed, oracle: &mut Oracle) {
+        match dice.below(10) {
+            0..=3 => self.send(world, dice, oracle),
+            4..=5 => self.pull(world, dice),
+            6..=7 => self.pop(world, dice),
+            _ => self.ack(world, dice),
+        }
+    }
+
+    fn send(&mut self, world: &mut World, dice: &mut Seed, oracle: &mut Oracle) {
+        self.next_body += 1;
+        let body = format!("{} {}", self.next_body, "x".repeat(dice.below(300) as usize));
+        let now = world.now().wall.as_millis();
+        let delay = dice.below(self.delay_max_ms) as i64;
+        let level = 1 + dice.below(4);
+        let (property, due) = match dice.below(6) {
+            0 | 1 => (None, now),
+            2 => (Some(("DELAY", level.to_string())), now + [1000, 5000, 10_000, 30_000][level as usize - 1]),
+            3 => (Some(("TIMER_DELAY_MS", delay.to_string())), now + delay),
+            4 => (Some(("TIMER_DELIVER_MS", (now + delay).to_string())), now + delay),
+            // Many for one moment, a second or so ahead.
+            _ => {
+                let due = (now / 2000 + 1) * 2000;
+                (Some(("TIMER_DELIVER_MS", due.to_string())), due)
+            }
+        };
+        oracle.sends(&body, Timestamp::from_millis(due), due > now);
+        let message = Message {
+            flag: 0,
+            sys_flag: 0,
+            born_at: world.now().wall,
+            born_host: "127.0.0.1:1".parse().expect("an address"),
+            reconsume_times: 0,
+            prepared_transaction_offset: 0,
+            properties: property.into_iter().collect(),
+            body: Bytes::copy_from_slice(body.as_bytes()),
+        };
+        let ask = Send {
+            topic: self.topic.clone(),
+            queue_id: Some(QueueId(dice.below(u64::from(QUEUES)) as u32)),
+            messages: vec![message],
+            auto_create: Some(AutoCreate { queues: QUEUES }),
+            check_kind: false,
+            batch: false,
+            max_reconsume_times: None,
+        };
+        let id = world.ask(ask);
+        self.asked.insert(id, Asked::Send(body));
+    }
+
+    fn pull(&mut self, world: &mut World, dice: &mut Seed) {
+        let queue = dice.below(u64::from(QUEUES)) as u32;
+        let offset = self.offsets.get(&queue).copied().unwrap_or(0);
+        let wait = dice.chance(0.5).then(|| Duration::from_millis(dice.below(5000)));
+        let id = world.ask(self.pull_of(queue, offset, wait));
+        self.asked.insert(id, Asked::Pull(queue));
+        if dice.chance(0.2) {
+            let commit = CommitOffset {
+                group: self.pullers.clone(),
+                topic: self.topic.clone(),
+                queue_id: QueueId(queue),
+                queue_offset: QueueOffset(offset),
+            };
+            let id = world.ask(commit);
+            self.asked.insert(id, Asked::Other);
+        }
+    }
+
+    fn pull_of(&self, queue: u32, offset: i64, wait: Option<Duration>) -> Pull {
+        let (topic, queue_id) = match queue {
+            DEAD => (TopicName::dead_letter(&self.poppers), QueueId(0)),
+            _ => (self.topic.clone(), QueueId(queue)),
+        };
+        Pull {
+            group: self.pullers.clone(),
+            topic,
+            queue_id,
+            queue_offset: QueueOffset(offset),
+            max_messages: 32,
+            max_bytes: None,
+            filter: Some(Filter::All),
+            sub_version: 0,
+            commit_offset: None,
+            wait,
+        }
+    }
+
+    fn pop(&mut self, world: &mut World, dice: &mut Seed) {
+        let id = world.ask(Pop {
+            group: self.poppers.clone(),
+            topic: self.topic.clone(),
+            queue_id: None,
+            max_messages: 1 + dice.below(32) as u32,
+            invisible: Duration::from_millis(1 + dice.below(20_000)),
+            wait: Duration::from_millis(dice.below(3000)),
+            from_end: false,
+            filter: Filter::All,
+            ordered: false,
+            attempt_id: None,
+        });
+        self.asked.insert(id, Asked::Pop);
+    }
+
+    /// Acks some of what is held, or changes when it comes again, or forgets it.
+    fn ack(&mut self, world: &mut World, dice: &mut Seed) {
+        let count = dice.below(1 + self.held.len() as u64) as usize;
+        let some: Vec<_> = self.held.drain(..count).collect();
+        let topic = || self.topic.clone();
+        match dice.below(10) {
+            0 => {}
+            1 => {
+                for (message, _) in some {
+                    let invisible = Duration::from_millis(dice.below(5000));
+                    let (group, handle) = (self.poppers.clone(), message.handle);
+                    let id = world.ask(ChangeInvisible { group, topic: topic(), handle, invisible });
+                    self.asked.insert(id, Asked::Other);
+                }
+            }
+            _ => {
+                let (handles, bodies) =
+                    some.into_iter().map(|(message, body)| (message.handle, body)).unzip();
+                let id = world.ask(Ack { group: self.poppers.clone(), topic: topic(), handles });
+                self.asked.insert(id, Asked::Ack(bodies));
+            }
+        }
+    }
+
+    /// An answer has come.
+    pub fn answered(&mut self, id: RequestId, reply: Reply, oracle: &mut Oracle, durable: bool) {
+        match (self.asked.remove(&id).expect("asked once, answered once"), reply) {
+            (Asked::Send(body), Reply::Send(Ok(sent))) => {
+                oracle.acknowledge(&body, sent[0].log_offset.0, durable);
+            }
+            (Asked::Pull(queue), Reply::Pull(Ok(pulled))) => {
+                for bytes in pulled.messages.iter().filter(|_| queue != DEAD) {
+                    oracle.reads(queue, bytes);
+                }
+                if let Some(whole) = &mut self.whole {
+                    whole.entry(queue).or_default().extend(pulled.messages);
+                }
+                self.offsets.insert(queue, pulled.next_offset.0);
+            }
+            (Asked::Pop, Reply::Pop(Ok(popped))) => {
+                for message in popped.messages {
+                    let body = oracle.pops(&message.bytes);
+                    self.held.push((message, body));
+                }
+            }
+            (Asked::Ack(bodies), Reply::Ack(answers)) => {
+                let done = bodies.iter().zip(&answers).filter(|(_, answer)| answer.is_ok());
+                done.for_each(|(body, _)| oracle.acks(body));
+            }
+            // Refused, since the disk refuses: nothing was promised.
+            (_, _) => {}
+        }
+    }
+
+    /// The server is another one: what was asked is never answered.
+    pub fn crashed(&mut self, oracle: &mut Oracle) {
+        for asked in std::mem::take(&mut self.asked).into_values() {
+            if let Asked::Ack(bodies) = asked {
+                oracle.may_have_acked(bodies);
+            }
+        }
+        self.offsets.clear();
+    }
+
+    /// All faults have stopped: everything becomes due, is read whole, and is popped until nothing is left.
+    pub fn finish(&mut self, world: &mut World, dice: &mut Seed, oracle: &mut Oracle) {
+        self.settle(world, dice, oracle);
+        world.advance(2 * self.delay_max_ms + 20_000_000);
+        self.settle(world, dice, oracle);
+        assert_eq!(world.pending(), 0, "{}: all is due, and some is pending", oracle.seed());
+        let queues = self.read_whole(0..QUEUES, world, dice, oracle);
+        oracle.finally(&queues);
+        // The poppers get and ack all that is left; attempts may have run out on the way.
+        for _ in 0..400 {
+            world.advance(30_000);
+            self.pop(world, dice);
+            self.settle(world, dice, oracle);
+            let (handles, bodies) = self
+                .held
+                .drain(..)
+                .map(|(message, body)| (message.handle, body))
+                .unzip::<_, _, Vec<_>, Vec<_>>();
+            let id = world.ask(Ack { group: self.poppers.clone(), topic: self.topic.clone(), handles });
+            self.asked.insert(id, Asked::Ack(bodies));
+            self.settle(world, dice, oracle);
+        }
+        let dead = self.read_whole(DEAD..=DEAD, world, dice, oracle);
+        oracle.all_reached(&dead.into_values().flatten().collect::<Vec<_>>());
+    }
+
+    /// Reads queues from their beginning to their end.
+    fn read_whole(
+        &mut self,
+        queues: impl IntoIterator<Item = u32>,
+        world: &mut World,
+        dice: &mut Seed,
+        oracle: &mut Oracle,
+    ) -> BTreeMap<u32, Vec<Bytes>> {
+        self.whole = Some(BTreeMap::new());
+        for queue in queues {
+            self.offsets.insert(queue, 0);
+            let mut before = -1;
+            while self.offsets[&queue] != before {
+                before = self.offsets[&queue];
+                let id = world.ask(self.pull_of(queue, before, None));
+                self.asked.insert(id, Asked::Pull(queue));
+                self.settle(world, dice, oracle);
+            }
+        }
+        self.whole.take().expect("set above")
+    }
+
+    /// Turns until nothing moves any more.
+    fn settle(&mut self, world: &mut World, dice: &mut Seed, oracle: &mut Oracle) {
+        for _ in 0..10_000 {
+            world.turn(dice, oracle, self);
+            if world.is_settled() {
+                return;
+            }
+            world.advance(10);
+        }
+        panic!("{}: faults have stopped, and it does not come to rest", oracle.seed());
+    }
+}

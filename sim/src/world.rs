@@ -1,0 +1,213 @@
+//! The node and its surroundings: disk, clock, work that is done late, crashes.
+
+use crate::oracle::Oracle;
+use crate::workload::Workload;
+use broker::{Budget, Config, Done, Flush, Reply, Request, RequestId, Verb, Work};
+use env::{Fault, Seed, SimDisk};
+use model::{Monotonic, Now, Timestamp};
+use service::{Node, NodeReply, NodeRequest};
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Downtime {
+    /// At once; what was written stays.
+    Kill,
+    /// With the power; what was not synced may be gone, or torn.
+    PowerLoss,
+}
+
+/// One node and what is around it.
+pub struct World {
+    node: Node,
+    disk: SimDisk,
+    config: Config,
+    now: Now,
+    next_id: u64,
+    work: Vec<Work>,
+    trace: Trace,
+    crashes: u64,
+}
+
+/// A digest of what happened, in order (64-bit FNV-1a over its text).
+struct Trace(u64);
+
+impl Write for Trace {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(())
+    }
+}
+
+fn config(dice: &mut Seed) -> Config {
+    let mut config = Config::new("sim", "127.0.0.1:10911".parse().expect("an address"));
+    // Small numbers, so that every edge is met often.
+    config.log = journal::Options { segment_bytes: 64 << 10, step_bytes: 16 << 10, tail_bytes: 8 << 10 };
+    config.flush = if dice.chance(0.2) { Flush::Async } else { Flush::Sync };
+    config.max_body_bytes = 4096;
+    config.unsynced_bytes_max = 4096 << dice.below(6);
+    config
+}
+
+impl World {
+    /// A new node on an empty disk.
+    pub fn new(seed: u64, dice: &mut Seed) -> Self {
+        let config = config(dice);
+        let disk = SimDisk::new(seed);
+        let now = Now {
+            wall: Timestamp::from_millis(1_800_000_000_000 + dice.below(1_000_000) as i64),
+            wall_nanos: 0,
+            monotonic: Monotonic::from_nanos(0),
+        };
+        let (node, _) = Node::open(Arc::new(disk.clone()), config.clone(), now).expect("an empty disk opens");
+        let trace = Trace(0xcbf2_9ce4_8422_2325);
+        Self { node, disk, config, now, next_id: 0, work: Vec::new(), trace, crashes: 0 }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Now {
+        self.now
+    }
+
+    /// Whether an acknowledged send is durable rather than written.
+    pub fn is_sync(&self) -> bool {
+        self.config.flush == Flush::Sync
+    }
+
+    /// Messages the node says are pending.
+    pub fn pending(&self) -> u64 {
+        self.node.broker().stats().pending
+    }
+
+    /// Whether nothing is under way but requests that wait for messages.
+    pub fn is_settled(&self) -> bool {
+        let busy = self.node.next_wakeup(self.now) == Some(Duration::ZERO);
+        self.work.is_empty() && self.node.broker().is_settled() && !busy
+    }
+
+    /// A digest of all that happened.
+    pub fn trace(&self) -> u64 {
+        self.trace.0
+    }
+
+    /// How often the process or the power ended.
+    pub fn crashes(&self) -> u64 {
+        self.crashes
+    }
+
+    /// Hands a request in; its answer goes to the workload.
+    pub fn ask<V: Verb>(&mut self, verb: V) -> RequestId {
+        self.next_id += 1;
+        let id = RequestId(self.next_id);
+        let request: Request = verb.into();
+        let _ = write!(self.trace, "{id:?}{request:?}");
+        self.node.handle(self.now, id, NodeRequest::Broker(request));
+        id
+    }
+
+    /// One turn of the driver. Of the work that is out, some is done, in any order.
+    pub fn turn(&mut self, dice: &mut Seed, oracle: &mut Oracle, workload: &mut Workload) {
+        self.node.tick(self.now, Budget { messages: 1 + dice.below(20) as usize, bytes: 8 << 10 });
+        self.node.write();
+        while let Some(work) = self.node.poll_work() {
+            if !matches!(work, Work::Notify(..)) {
+                self.work.push(work);
+            }
+        }
+        self.answers(oracle, workload);
+        while !self.work.is_empty() && dice.chance(0.6) {
+            let work = self.work.swap_remove(dice.below(self.work.len() as u64) as usize);
+            let done = match work {
+                Work::Log(job) => Done::Log(job.run(&self.disk)),
+                Work::Read(read) => read.run(&self.disk),
+                Work::Notify(..) => unreachable!("kept out above"),
+            };
+            self.node.done(self.now, done).expect("no sync fails here");
+        }
+        self.answers(oracle, workload);
+        if self.node.broker().is_settled() {
+            oracle.all_durable();
+        }
+    }
+
+    fn answers(&mut self, oracle: &mut Oracle, workload: &mut Workload) {
+        while let Some((id, reply)) = self.node.poll_reply() {
+            let _ = write!(self.trace, "{id:?}{reply:?}");
+            match reply {
+                NodeReply::Broker(reply) => self.answered(id, reply, oracle, workload),
+                other => unreachable!("only the broker is asked, not for {other:?}"),
+            }
+        }
+    }
+
+    fn answered(&mut self, id: RequestId, reply: Reply, oracle: &mut Oracle, workload: &mut Workload) {
+        let durable = self.is_sync() || self.node.broker().is_settled();
+        workload.answered(id, reply, oracle, durable);
+    }
+
+    /// Time passes: mostly a little, sometimes up to when something is to happen.
+    pub fn pass(&mut self, dice: &mut Seed) {
+        let ms = match dice.below(10) {
+            0..=5 => dice.below(3),
+            6..=8 => dice.below(50),
+            _ => self.node.next_wakeup(self.now).map_or(100, |wait| wait.as_millis().min(30_000) as u64),
+        };
+        self.advance(ms);
+    }
+
+    /// Both clocks go on.
+    pub fn advance(&mut self, ms: u64) {
+        self.now.wall = Timestamp::from_millis(self.now.wall.as_millis() + ms as i64);
+        self.now.monotonic = self.now.monotonic.after(Duration::from_millis(ms));
+    }
+
+    /// The wall clock is set, to any side.
+    pub fn jump(&mut self, dice: &mut Seed) {
+        let far = 10_u64.pow(dice.below(8) as u32);
+        let ms = dice.below(far) as i64 - (far / 2) as i64;
+        self.now.wall = Timestamp::from_millis(self.now.wall.as_millis() + ms);
+    }
+
+    /// The disk refuses the next few writes.
+    pub fn refuse_writes(&mut self, dice: &mut Seed) {
+        self.disk.inject(Fault::FailWrites(1 + dice.below(4) as u32));
+    }
+
+    /// The disk refuses nothing any more.
+    pub fn heal(&mut self) {
+        self.disk.inject(Fault::FailWrites(0));
+    }
+
+    /// The process ends, and starts again after a while, perhaps with its clock set back.
+    pub fn crash(&mut self, how: Downtime, dice: &mut Seed, oracle: &mut Oracle, workload: &mut Workload) {
+        self.crashes += 1;
+        let _ = write!(self.trace, "{how:?}");
+        self.heal();
+        if how == Downtime::PowerLoss {
+            // Some of what was under way reached the disk.
+            for work in std::mem::take(&mut self.work) {
+                if let (Work::Log(job), true) = (work, dice.chance(0.5)) {
+                    job.run(&self.disk);
+                }
+            }
+        }
+        self.work.clear();
+        self.disk = match how {
+            Downtime::Kill => self.disk.after_kill(),
+            Downtime::PowerLoss => self.disk.after_crash(),
+        };
+        let wall = self.now.wall.as_millis() + dice.below(20_000) as i64 - 2000;
+        self.now = Now { wall: Timestamp::from_millis(wall), wall_nanos: 0, monotonic: self.now.monotonic };
+        let (node, _) = Node::open(Arc::new(self.disk.clone()), self.config.clone(), self.now)
+            .unwrap_or_else(|error| {
+                panic!("{}: the log does not open after {how:?}: {error}", oracle.seed())
+            });
+        self.node = node;
+        oracle.crashed(how);
+        workload.crashed(oracle);
+    }
+}
