@@ -3,10 +3,11 @@
 use crate::answer::Refused;
 use crate::settings::Settings;
 use broker::Verb;
-use model::ConnectionId;
+use model::{ConnectionId, GroupName, TopicName};
 use service::{Service, ServiceExt as _};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A connection as the verbs see it.
 pub(crate) struct Caller {
@@ -15,9 +16,37 @@ pub(crate) struct Caller {
     pub connection: ConnectionId,
     /// The client's address; of an IPv4 client always in that form.
     pub address: SocketAddr,
+    /// What its heartbeats subscribe to by expressions of a type not served, and the type. Go's client sends
+    /// these in heartbeats alone: to answer its pulls as if it had not filtered would give it what it did not
+    /// want.
+    unserved: Mutex<BTreeMap<(GroupName, TopicName), String>>,
 }
 
 impl Caller {
+    /// The caller at the other end of a connection.
+    pub fn new(
+        service: Arc<dyn Service>,
+        settings: Arc<Settings>,
+        connection: ConnectionId,
+        address: SocketAddr,
+    ) -> Self {
+        Self { service, settings, connection, address, unserved: Mutex::default() }
+    }
+
+    /// Remembers what the last heartbeat subscribes to by expressions not served.
+    pub fn set_unserved(&self, unserved: BTreeMap<(GroupName, TopicName), String>) {
+        *self.unserved.lock().unwrap_or_else(PoisonError::into_inner) = unserved;
+    }
+
+    /// The type of expression, not served, by which a group wants a topic; `None` where it wants it by tags.
+    pub fn unserved(&self, group: &GroupName, topic: &TopicName) -> Option<String> {
+        let unserved = self.unserved.lock().unwrap_or_else(PoisonError::into_inner);
+        if unserved.is_empty() {
+            return None;
+        }
+        unserved.get(&(group.clone(), topic.clone())).cloned()
+    }
+
     /// Asks the broker.
     pub async fn ask<V: Verb + Send + 'static>(&self, verb: V) -> Result<V::Answer, Refused> {
         Ok(self.service.ask(verb).await?)

@@ -39,8 +39,7 @@ pub async fn serve_connection<S>(
     // A client by IPv4 shows as one by IPv6 where the listener hears both.
     let address = SocketAddr::new(peer.ip().to_canonical(), peer.port());
     let mut connection = service.connect();
-    let caller =
-        Arc::new(Caller { service, settings: Arc::clone(&settings), connection: connection.id, address });
+    let caller = Arc::new(Caller::new(service, Arc::clone(&settings), connection.id, address));
     let (mut reader, mut writer) = tokio::io::split(stream);
     let mut inbox = BytesMut::new();
     let mut outbox = Outbox::default();
@@ -65,6 +64,12 @@ pub async fn serve_connection<S>(
                 }
             }
         }
+        // Every request reaches the service before more is read: a client that says a last thing and closes is
+        // heard. What is ready by now leaves in one write.
+        while outbox.bytes.len() < settings.outbox_bytes_max {
+            let Some(Some(answer)) = requests.next().now_or_never() else { break };
+            outbox.put(answer);
+        }
         if stop_at.is_some() && requests.is_empty() && !outbox.is_waiting() {
             break "drained";
         }
@@ -78,14 +83,7 @@ pub async fn serve_connection<S>(
                     Ok(0) | Err(_) => break "closed by the client",
                     Ok(_) => idle_at = Instant::now() + settings.idle_max,
                 },
-            Some(answer) = requests.next(), if room => {
-                outbox.put(answer);
-                // Those that are ready by now leave in the same write.
-                while outbox.bytes.len() < settings.outbox_bytes_max {
-                    let Some(Some(answer)) = requests.next().now_or_never() else { break };
-                    outbox.put(answer);
-                }
-            }
+            Some(answer) = requests.next(), if room => outbox.put(answer),
             written = outbox.push(&mut writer), if outbox.is_waiting() => match written {
                 Ok(()) => idle_at = Instant::now() + settings.idle_max,
                 Err(_) => break "closed by the client",

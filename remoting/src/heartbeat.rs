@@ -4,11 +4,16 @@ use crate::answer::{Answer, Answered, Refused};
 use crate::caller::Caller;
 use broker::{Consumer, Filter, Register, RegisterError, Subscription};
 use model::{ClientId, ConsumeFrom, ConsumeKind, GroupName, MessageModel, TopicName};
+use std::collections::BTreeMap;
 use wire::remoting::heartbeat::{self, ConsumerData, HeartbeatData, SubscriptionData};
 use wire::remoting::{Command, ResponseCode, json};
 
 pub(crate) async fn heartbeat(caller: &Caller, request: &Command) -> Answered {
     let body: HeartbeatData = json::read(&request.body)?;
+    let mut unserved = BTreeMap::new();
+    let consumers = body.consumer_data_set.into_iter();
+    let consumers = consumers.filter_map(|data| consumer(data, &mut unserved)).collect();
+    caller.set_unserved(unserved);
     let register = Register {
         connection: caller.connection,
         client: ClientId(body.client_id.into()),
@@ -16,7 +21,7 @@ pub(crate) async fn heartbeat(caller: &Caller, request: &Command) -> Answered {
         version: request.version,
         address: caller.address,
         producers: body.producer_data_set.into_iter().map(|producer| producer.group_name).collect(),
-        consumers: body.consumer_data_set.into_iter().filter_map(consumer).collect(),
+        consumers,
     };
     match caller.ask(register).await? {
         Ok(()) => {}
@@ -29,11 +34,16 @@ pub(crate) async fn heartbeat(caller: &Caller, request: &Command) -> Answered {
     Ok(Answer::with_fields(|ext| answer.write(ext)))
 }
 
+/// What is wanted by expressions of a type not served, and the type.
+type Unserved = BTreeMap<(GroupName, TopicName), String>;
+
 /// A member of a group; none where the group's name could be no group's, which the peer passes over as well.
-fn consumer(data: ConsumerData) -> Option<Consumer> {
+fn consumer(data: ConsumerData, unserved: &mut Unserved) -> Option<Consumer> {
     let group = GroupName::new(&data.group_name)
         .inspect_err(|error| tracing::debug!(%error, "group in a heartbeat passed over"))
         .ok()?;
+    let wanted = data.subscription_data_set.into_iter();
+    let subscriptions = wanted.filter_map(|data| subscription(&group, data, unserved)).collect();
     Some(Consumer {
         group,
         kind: match data.consume_type.as_str() {
@@ -51,20 +61,19 @@ fn consumer(data: ConsumerData) -> Option<Consumer> {
             "CONSUME_FROM_TIMESTAMP" => ConsumeFrom::Timestamp,
             _ => ConsumeFrom::Last,
         },
-        subscriptions: data.subscription_data_set.into_iter().filter_map(subscription).collect(),
+        subscriptions,
     })
 }
 
-/// A subscription; none where it filters by other than tags: the consumer then hears that it has not
-/// subscribed, rather than get messages it did not want.
-fn subscription(data: SubscriptionData) -> Option<Subscription> {
-    if !is_tag_expression(&data.expression_type) {
-        tracing::debug!(kind = data.expression_type, "subscription of a kind not served passed over");
-        return None;
-    }
+/// A subscription; none where it filters by other than tags: that is noted, and its pulls are refused.
+fn subscription(group: &GroupName, data: SubscriptionData, unserved: &mut Unserved) -> Option<Subscription> {
     let topic = TopicName::new(&data.topic)
         .inspect_err(|error| tracing::debug!(%error, "subscription in a heartbeat passed over"))
         .ok()?;
+    if !is_tag_expression(&data.expression_type) {
+        unserved.insert((group.clone(), topic), data.expression_type);
+        return None;
+    }
     Some(Subscription {
         topic,
         filter: Filter::tags(&data.sub_string),

@@ -11,7 +11,7 @@ use wire::remoting::{Command, ResponseCode};
 
 pub(crate) async fn pull(caller: &Caller, request: &Command) -> Answered {
     let header = Header::read(&request.ext)?;
-    let pulled = match caller.ask(ask(&header)?).await? {
+    let pulled = match caller.ask(ask(caller, &header)?).await? {
         Ok(pulled) => pulled,
         Err(error) => return Err(Refused::new(code_of(&error), &error)),
     };
@@ -30,7 +30,7 @@ pub(crate) async fn pull(caller: &Caller, request: &Command) -> Answered {
     Ok(Answer { code, remark, body: pulled.messages, ..Answer::with_fields(|ext| fields.write(ext)) })
 }
 
-fn ask(header: &Header) -> Result<Pull, Refused> {
+fn ask(caller: &Caller, header: &Header) -> Result<Pull, Refused> {
     let has = |bit: i32| header.sys_flag & bit != 0;
     let group =
         GroupName::new(&header.group).map_err(Refused::name(ResponseCode::SubscriptionGroupNotExist))?;
@@ -39,9 +39,10 @@ fn ask(header: &Header) -> Result<Pull, Refused> {
         let why = format!("queueId[{}] is illegal, topic {topic}", header.queue_id);
         return Err(Refused::new(ResponseCode::InvalidParameter, &why));
     };
-    let kind = header.expression_type.as_deref().unwrap_or_default();
-    if !is_tag_expression(kind) {
-        return Err(Refused::new(ResponseCode::SystemError, &unsupported(kind)));
+    let kind = header.expression_type.clone().filter(|kind| !is_tag_expression(kind));
+    let by_heartbeat = || if has(SUBSCRIPTION) { None } else { caller.unserved(&group, &topic) };
+    if let Some(kind) = kind.or_else(by_heartbeat) {
+        return Err(Refused::new(ResponseCode::SystemError, &unsupported(&kind)));
     }
     let expression = header.subscription.as_deref().unwrap_or_default();
     Ok(Pull {

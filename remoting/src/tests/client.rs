@@ -118,6 +118,13 @@ async fn a_heartbeat_leaves_out_names_that_break_the_rules_and_filters_not_serve
         }
     };
     assert_eq!(ids(&answer), ["c"]);
+
+    client.ask_for(ResponseCode::Success, send("T", b"body", &[])).await;
+    let mut command = pull("T", 0, 0);
+    command.ext.set("sysFlag", 0);
+    let answer = client.ask_for(ResponseCode::SystemError, command).await;
+    assert!(remark(&answer).contains("SQL92"), "an unfiltered answer would be wrong: {}", remark(&answer));
+    client.ask_for(ResponseCode::Success, pull("T", 0, 0)).await;
 }
 
 #[tokio::test(start_paused = true)]

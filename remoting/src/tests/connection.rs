@@ -50,6 +50,18 @@ async fn a_request_that_wants_no_answer_gets_none_not_even_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_client_says_just_before_it_closes_is_done() {
+    let server = Server::start();
+    for _ in 0..20 {
+        let mut client = server.connect();
+        client.tell(send("T", b"last words", &[]).one_way()).await;
+    }
+    sleep(Duration::from_millis(10)).await;
+    let queue = request(RequestCode::GetMaxOffset, &[("topic", "T"), ("queueId", "0")]);
+    assert_eq!(field(&server.connect().ask(queue).await, "offset"), 20);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_answer_to_nothing_asked_is_passed_over() {
     let mut client = Server::start().connect();
     client.tell(request(RequestCode::SendMessage, &[]).answer(ResponseCode::Success)).await;
@@ -138,8 +150,9 @@ async fn a_connection_is_closed_once_both_sides_are_silent_for_too_long() {
     let began = Instant::now();
     sleep(Duration::from_secs(2)).await;
     client.ask_for(ResponseCode::Success, send("T", b"body", &[])).await;
+    client.ask_for(ResponseCode::PullNotFound, pull("T", 1, 2000)).await;
     assert!(client.hear().await.is_none());
-    assert_eq!(began.elapsed().as_secs(), 5);
+    assert_eq!(began.elapsed().as_secs(), 7, "3 s after the answer was written");
 }
 
 #[tokio::test(start_paused = true)]

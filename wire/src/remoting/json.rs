@@ -5,7 +5,10 @@
 //!
 //! - keys may be bare numbers or words, and even objects, which are then known by their text;
 //! - an object of only `$ref` points to a twin elsewhere in the document; it is left out;
-//! - what is null is left out, and so are keys that nobody asks for.
+//! - what is null is left out, and so are keys that nobody asks for;
+//! - a text may stand for a number or a truth value, and these for a text: Go's client writes tag codes as texts.
+
+mod lenient;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -40,7 +43,7 @@ pub enum BodyError {
 
 /// Reads a body.
 pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, BodyError> {
-    serde_json::from_value(parse(body)?).map_err(BodyError::Shape)
+    T::deserialize(lenient::Lenient(parse(body)?)).map_err(BodyError::Shape)
 }
 
 /// Writes a body.

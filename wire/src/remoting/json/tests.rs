@@ -36,6 +36,31 @@ fn what_is_no_json_is_told_with_its_place() {
     assert!(matches!(read::<Vec<String>>(b"{}"), Err(BodyError::Shape(_))));
 }
 
+#[test]
+fn a_scalar_stands_for_one_of_another_kind() {
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    struct Shape {
+        numbers: Vec<i32>,
+        truths: Vec<bool>,
+        texts: Vec<String>,
+        table: std::collections::BTreeMap<i64, f64>,
+        maybe: Option<i64>,
+    }
+    let body = r#"{"numbers":["-65",7,""],"truths":[true,"TRUE","no",1,0],"texts":["x",5,false],
+        "table":{-1:"0.5","2":3},"maybe":"9","unheard":{"of":[]}}"#;
+    let wanted = Shape {
+        numbers: vec![-65, 7, 0],
+        truths: vec![true, true, false, true, false],
+        texts: vec!["x".into(), "5".into(), "false".into()],
+        table: [(-1, 0.5), (2, 3.0)].into(),
+        maybe: Some(9),
+    };
+    assert_eq!(read::<Shape>(body.as_bytes()).unwrap(), wanted);
+    for body in ["[\"x\"]", "[\"1.5\"]", "[[1]]", "[\"9999999999\"]"] {
+        assert!(matches!(read::<Vec<i32>>(body.as_bytes()), Err(BodyError::Shape(_))), "{body}");
+    }
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),
