@@ -26,7 +26,7 @@ pub(crate) struct Clients {
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     /// What to tell the broker again at each heartbeat.
-    pub(crate) register: Register,
+    pub(crate) register: Arc<Register>,
     /// Whether its group consumes in order; `false` for a producer.
     pub(crate) fifo: bool,
     /// How long it waits for an answer, a long poll apart.

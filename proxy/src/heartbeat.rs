@@ -24,7 +24,7 @@ pub(crate) async fn heartbeat(
             return Err(Refused::new(Code::UnrecognizedClientType, text));
         }
     }
-    proxy.service.ask(known.register).await??;
+    proxy.service.ask(known.register.as_ref().clone()).await??;
     Ok(HeartbeatResponse { status: Some(status::ok()) })
 }
 

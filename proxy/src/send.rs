@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::message;
 use crate::names;
 use crate::status::{self, Refused};
-use broker::{Send, Sent};
+use broker::{Send, SendError, Sent};
 use model::{Message, TopicName};
 use proto::v2::{self, Code, SendMessageRequest, SendMessageResponse};
 use service::ServiceExt;
@@ -31,7 +31,9 @@ pub(crate) async fn send(
         batch: false,
         max_reconsume_times: None,
     };
-    let sent = proxy.service.ask(ask).await??;
+    let several = ask.messages.len() > 1;
+    let sent = proxy.service.ask(ask).await?;
+    let sent = sent.map_err(|SendError { index, why }| of_message(several.then_some(index), why.into()))?;
     let entries: Vec<_> = sent.into_iter().zip(transactional).map(|(sent, half)| entry(sent, half)).collect();
     let status = status::of_entries(entries.iter().map(|entry| entry.status.as_ref()));
     Ok(SendMessageResponse { status: Some(status), entries })
@@ -61,13 +63,19 @@ fn checked(
     let messages = request.messages.into_iter().enumerate();
     let messages: Result<Vec<Message>, Refused> = messages
         .map(|(at, message)| {
-            message::entering(message, &topic, context.ends, &proxy.settings).map_err(|refused| {
-                let text = if several { format!("message {at}: {}", refused.text) } else { refused.text };
-                Refused::new(refused.code, text)
-            })
+            message::entering(message, &topic, context.ends, &proxy.settings)
+                .map_err(|refused| of_message(several.then_some(at), refused))
         })
         .collect();
     Ok((topic, messages?))
+}
+
+/// Says of which message of a call a refusal is, where there are several.
+fn of_message(index: Option<usize>, refused: Refused) -> Refused {
+    match index {
+        Some(index) => Refused::new(refused.code, format!("message {index}: {}", refused.text)),
+        None => refused,
+    }
 }
 
 /// A stored message's entry. What its producer should know besides stands in the status's text.

@@ -25,6 +25,9 @@ pub struct Settings {
     pub lease_auto: Duration,
     /// How long a receive waits at most. Peer: `grpcClientConsumerMaxLongPollingTimeoutMillis`.
     pub poll_max: Duration,
+    /// How long push consumers are told to let a receive wait, in whole seconds. They do so again and again,
+    /// and to close one is to wait for its last: that is why it is shorter than the longest.
+    pub poll_push: Duration,
     /// Clients known at once at most; one beyond is refused its telemetry stream.
     pub clients_max: usize,
 }
@@ -41,6 +44,7 @@ impl Default for Settings {
             lease_max: Duration::from_hours(12),
             lease_auto: Duration::from_mins(1),
             poll_max: Duration::from_secs(20),
+            poll_push: Duration::from_secs(15),
             clients_max: 10_000,
         }
     }

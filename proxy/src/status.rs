@@ -3,7 +3,7 @@
 //! No wildcard stands here: a refusal that is new to the broker does not compile until it has its code.
 //! Peer: `ResponseBuilder` (RocketMQ 5.x), which answers most refusals of its broker with one internal error.
 
-use broker::{AckError, PopError, RegisterError, SendError, SendRefusal};
+use broker::{AckError, PopError, RegisterError, SendRefusal};
 use proto::v2::{self, Code};
 use service::Unavailable;
 
@@ -64,9 +64,9 @@ impl From<Unavailable> for Refused {
     }
 }
 
-impl From<SendError> for Refused {
-    fn from(error: SendError) -> Self {
-        let code = match error.why {
+impl From<SendRefusal> for Refused {
+    fn from(error: SendRefusal) -> Self {
+        let code = match error {
             SendRefusal::TopicUnknown { .. } => Code::TopicNotFound,
             SendRefusal::SystemTopic { .. } => Code::IllegalTopic,
             SendRefusal::NotWritable { .. } => Code::Forbidden,

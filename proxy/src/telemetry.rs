@@ -20,6 +20,7 @@ use proto::v2::settings::PubSub;
 use proto::v2::telemetry_command::Command;
 use proto::v2::{self, ClientType, Code, FilterType, TelemetryCommand};
 use service::ServiceExt;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -44,8 +45,8 @@ const CONSUMER_PAUSES: [u64; 18] =
 /// A consumer's messages in one receive.
 pub(crate) const RECEIVE_BATCH: i32 = 32;
 
-/// What the Node client says is its language.
-const NODE: &str = "HTTP";
+/// What the Node client says is its language: what it says, and what its code would say.
+const NODE: [&str; 2] = ["HTTP", "NODE_JS"];
 
 /// Talks with a client for as long as it does. The stream ends with an error where the client is refused.
 pub(crate) fn telemetry(
@@ -134,7 +135,7 @@ async fn settle(
         None => None,
     };
     let known = Known {
-        register,
+        register: Arc::new(register),
         fifo: group.as_ref().is_some_and(|group| group.ordered),
         request_timeout: settings.request_timeout.and_then(span),
     };
@@ -207,14 +208,19 @@ fn merged(
         None => (PRODUCER_ATTEMPTS, exponential(PRODUCER_PAUSE_MIN, PRODUCER_PAUSE_MAX)),
         Some(group) => {
             let attempts = i32::try_from(group.retry_max).unwrap_or(i32::MAX).saturating_add(1);
-            let strategy = match language {
-                NODE => exponential(CONSUMER_PAUSE_MIN, CONSUMER_PAUSE_MAX),
-                _ => Strategy::CustomizedBackoff(v2::CustomizedBackoff {
+            let strategy = if NODE.contains(&language) {
+                exponential(CONSUMER_PAUSE_MIN, CONSUMER_PAUSE_MAX)
+            } else {
+                Strategy::CustomizedBackoff(v2::CustomizedBackoff {
                     next: CONSUMER_PAUSES.map(|seconds| duration(Duration::from_secs(seconds))).to_vec(),
-                }),
+                })
             };
             (attempts, strategy)
         }
+    };
+    let poll = match settings.client_type() {
+        ClientType::PushConsumer => ours.poll_push,
+        _ => ours.poll_max,
     };
     settings.backoff_policy = Some(v2::RetryPolicy { max_attempts: attempts, strategy: Some(strategy) });
     match &mut settings.pub_sub {
@@ -226,7 +232,7 @@ fn merged(
             subscription.fifo = Some(group.is_some_and(|group| group.ordered));
             subscription.receive_batch_size = Some(RECEIVE_BATCH);
             // In whole seconds, and at least one: Python and Node read no more of it.
-            let poll = Duration::from_secs(ours.poll_max.as_secs().max(1));
+            let poll = Duration::from_secs(poll.as_secs().max(1));
             subscription.long_polling_timeout = Some(duration(poll));
         }
         None => {}

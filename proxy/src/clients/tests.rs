@@ -21,7 +21,7 @@ fn id(name: &str) -> ClientId {
 
 fn known(connection: ConnectionId) -> Known {
     Known {
-        register: Register {
+        register: Arc::new(Register {
             connection,
             client: id("c"),
             language: String::new(),
@@ -29,7 +29,7 @@ fn known(connection: ConnectionId) -> Known {
             address: "127.0.0.1:1".parse().unwrap(),
             producers: Vec::new(),
             consumers: Vec::new(),
-        },
+        }),
         fifo: true,
         request_timeout: None,
     }

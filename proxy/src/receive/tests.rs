@@ -167,7 +167,7 @@ async fn a_long_poll_ends_at_once_when_the_server_stops() {
 fn a_poll_lasts_as_asked_within_the_limit_and_ends_before_the_client_stops_waiting() {
     let settings = Settings::default();
     let known = |ms| Known {
-        register: broker::Register {
+        register: Arc::new(broker::Register {
             connection: model::ConnectionId(1),
             client: model::ClientId("c".into()),
             language: String::new(),
@@ -175,7 +175,7 @@ fn a_poll_lasts_as_asked_within_the_limit_and_ends_before_the_client_stops_waiti
             address: "127.0.0.1:1".parse().unwrap(),
             producers: Vec::new(),
             consumers: Vec::new(),
-        },
+        }),
         fifo: false,
         request_timeout: Some(Duration::from_millis(ms)),
     };

@@ -72,10 +72,14 @@ async fn a_call_with_one_bad_message_stores_nothing_and_says_which() {
 }
 
 #[tokio::test]
-async fn a_refusal_of_the_broker_is_the_calls() {
-    let proxy = fake::proxy(|_| Some(Reply::Send(Err(SendError { index: 1, why: SendRefusal::EmptyBody }))));
-    let request = SendMessageRequest { messages: vec![message("t", "1"), message("t", "2")] };
-    let refused = send(&proxy, &fake::context(), request).await.unwrap_err();
-    assert_eq!(refused.code, Code::MessageBodyEmpty);
-    assert!(refused.text.contains("message 1"));
+async fn a_refusal_of_the_broker_is_the_calls_and_names_the_message_where_there_are_several() {
+    for (ids, index) in [(&["1", "2"][..], 1), (&["1"], 0)] {
+        let proxy =
+            fake::proxy(move |_| Some(Reply::Send(Err(SendError { index, why: SendRefusal::EmptyBody }))));
+        let messages: Vec<v2::Message> = ids.iter().map(|id| message("t", id)).collect();
+        let several = messages.len() > 1;
+        let refused = send(&proxy, &fake::context(), SendMessageRequest { messages }).await.unwrap_err();
+        assert_eq!(refused.code, Code::MessageBodyEmpty);
+        assert_eq!(refused.text.contains(&format!("message {index}")), several, "{}", refused.text);
+    }
 }

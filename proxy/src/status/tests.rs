@@ -23,7 +23,7 @@ fn a_delay_past_the_limit_is_an_illegal_delivery_time_that_names_value_and_limit
         ahead_ms: 99,
         limit_ms: 10,
     };
-    let refused = Refused::from(SendError { index: 0, why });
+    let refused = Refused::from(why);
     assert_eq!(refused.code, Code::IllegalDeliveryTime);
     for word in ["TIMER_DELIVER_MS", "1700000000000", "99", "10"] {
         assert!(refused.text.contains(word), "{word} is missing in {:?}", refused.text);
@@ -33,7 +33,7 @@ fn a_delay_past_the_limit_is_an_illegal_delivery_time_that_names_value_and_limit
 #[test]
 fn refusals_of_the_broker_have_the_codes_that_clients_act_on() {
     let topic = TopicName::new("t").unwrap();
-    let send = |why| Refused::from(SendError { index: 0, why }).code;
+    let send = |why| Refused::from(why).code;
     assert_eq!(send(SendRefusal::TopicUnknown { topic: topic.clone() }), Code::TopicNotFound);
     assert_eq!(send(SendRefusal::Busy { what: "x" }), Code::TooManyRequests);
     assert_eq!(send(SendRefusal::TimerDisabled), Code::InternalServerError);

@@ -70,13 +70,16 @@ fn a_consumer_gets_the_pauses_its_language_reads() {
 
 #[test]
 fn a_consumer_is_told_whether_its_group_is_ordered_and_polls_in_whole_seconds() {
-    for ordered in [false, true] {
+    for (kind, ordered, seconds) in
+        [(ClientType::PushConsumer, false, 15), (ClientType::SimpleConsumer, true, 20)]
+    {
         let group = group(ordered);
-        let merged = merged(consumer_settings("*"), "JAVA", Some(&group), &Settings::default());
+        let settings = v2::Settings { client_type: Some(kind.into()), ..consumer_settings("*") };
+        let merged = merged(settings, "JAVA", Some(&group), &Settings::default());
         let Some(PubSub::Subscription(subscription)) = merged.pub_sub else { panic!("another kind") };
         assert_eq!(subscription.fifo, Some(ordered));
         assert_eq!(subscription.receive_batch_size, Some(32));
-        assert_eq!(subscription.long_polling_timeout, Some(duration(Duration::from_secs(20))));
+        assert_eq!(subscription.long_polling_timeout, Some(duration(Duration::from_secs(seconds))));
         assert_eq!(subscription.group, Some(resource("g")));
         assert_eq!(subscription.subscriptions.len(), 1);
     }
