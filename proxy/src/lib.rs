@@ -1,11 +1,11 @@
 //! gRPC: RocketMQ's `MessagingService`, for the clients of its fifth version.
 //!
-//! A call passes through in four steps: its metadata become a [`context`], its names are checked ([`names`]),
+//! A call passes through in four steps: its metadata become a `context`, its names are checked (`names`),
 //! it is turned into a request of `broker` and asked of the [`Service`], and the answer is turned back. One
-//! verb is one file. A refusal of the broker becomes a code in [`status`], which knows them all; a unary call
+//! verb is one file. A refusal of the broker becomes a code in `status`, which knows them all; a unary call
 //! that is refused still ends well for gRPC, the refusal stands in the answer.
 //!
-//! What a client says of itself over its telemetry stream is kept in [`clients`], a table with a limit and an
+//! What a client says of itself over its telemetry stream is kept in `clients`, a table with a limit and an
 //! end: who is silent for two minutes and has no stream is forgotten, and with it its place in its groups.
 //!
 //! This room decides nothing about messages: it knows no queue, no lease and no timer, only how they are

@@ -125,7 +125,7 @@ async fn settings_that_say_nothing_or_too_much_end_the_stream_as_the_callers_fau
     let mut large = producer();
     large.client_properties.insert("x".to_owned(), "y".repeat(SETTINGS_MAX));
     for settings in [v2::Settings::default(), system, large] {
-        let proxy = fake::proxy(|_| None);
+        let proxy = fake::proxy(|_| panic!("nothing may be asked of the broker"));
         let inbound = stream::iter([Ok(frame(settings))]).chain(stream::pending());
         let mut answers = telemetry(proxy, fake::context(), inbound);
         let error = answers.next().await.unwrap().unwrap_err();
