@@ -62,12 +62,8 @@ impl Offsets {
             .map(|(group, _)| group)
     }
 
-    /// Whether the log is to be told of anything.
-    pub fn is_dirty(&self) -> bool {
-        !self.dirty.is_empty()
-    }
-
-    /// What changed since the last call, by group, topic and queue: each place once, as it is now.
+    /// What changed since the last call, by group, topic and queue: each place once, as it is now. What was
+    /// dropped since is not among it.
     pub fn take_dirty(&mut self) -> Vec<(GroupName, TopicId, QueueId, QueueOffset)> {
         let dirty = std::mem::take(&mut self.dirty);
         let place = |(group, topic, queue_id): (GroupName, TopicId, QueueId)| {
@@ -80,7 +76,6 @@ impl Offsets {
     /// Forgets a group's places.
     pub fn drop_group(&mut self, group: &GroupName) {
         self.groups.remove(group);
-        self.dirty.retain(|(of, ..)| of != group);
     }
 
     /// Forgets every group's places in a topic.
@@ -89,7 +84,6 @@ impl Offsets {
             places.retain(|&(of, _), _| of != topic);
             !places.is_empty()
         });
-        self.dirty.retain(|&(_, of, _)| of != topic);
     }
 
     /// Sets a place; tells whether that changed anything.

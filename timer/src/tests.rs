@@ -105,8 +105,14 @@ fn a_big_bucket_is_loaded_in_parts_and_delivered_whole_and_in_order() {
     timer.schedule(entry(begin, 17));
     assert_eq!(timer.len() as u64, count + 2, "17 is another entry at that moment");
     assert_eq!(timer.remove(at(begin), LogOffset(17)), Some(entry(begin, 17)));
-    timer.schedule(entry(begin, 0));
-    assert_eq!(timer.len() as u64, count + 1, "0 at the beginning is there already");
+    for i in [0, count - 1] {
+        timer.schedule(entry(begin + (i as i64 * 7919) % 1000, i));
+    }
+    assert_eq!(
+        timer.len() as u64,
+        count + 1,
+        "the first is loaded and the last is not; both are there already"
+    );
     for _ in 0..3 {
         assert_eq!(take(&mut timer, begin - MINUTE), []);
     }
@@ -193,6 +199,24 @@ fn windows_stay_few_when_the_clock_walks_back() {
     }
     let expected = (0..100).rev().flat_map(|i| [i, 1000 + i]);
     assert!(take(&mut timer, START + 6).into_iter().eq(expected));
+}
+
+#[test]
+fn what_is_near_is_loaded_in_place_of_what_a_step_back_made_far() {
+    let mut timer = Timer::new(at(START));
+    for i in 0..4 {
+        assert_eq!(take(&mut timer, START - i * WINDOW_MS), []);
+        timer.schedule(entry(START - i * WINDOW_MS + 1, i as u64));
+    }
+    let now = START - 4 * WINDOW_MS - 30_000;
+    take(&mut timer, now);
+    timer.schedule(entry(now + 1, 11));
+    timer.schedule(entry(now + 40_000, 10));
+    assert_eq!(take(&mut timer, now), []);
+    assert_eq!(next(&timer), Some(now + 1));
+    assert_eq!(take(&mut timer, now + 1), [11]);
+    assert_eq!(next(&timer), Some(now + 40_000));
+    assert_eq!(take(&mut timer, START + 1), [10, 3, 2, 1, 0]);
 }
 
 #[test]

@@ -279,3 +279,6 @@ fn list(slab: &Slab, head: Link) -> impl Iterator<Item = &Entry> {
         Some(&node.entry)
     })
 }
+
+#[cfg(test)]
+mod tests;

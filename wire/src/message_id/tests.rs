@@ -60,6 +60,12 @@ fn months_begin_where_the_calendar_says() {
     }
 }
 
+#[test]
+fn far_places_have_keys_of_their_own_whatever_the_port() {
+    let key = |place| make_unique_key(host("10.0.0.1:1"), Timestamp::from_millis(0), LogOffset(place));
+    assert_ne!(key(0), key(1 << 48));
+}
+
 fn hosts() -> impl Strategy<Value = SocketAddr> {
     let v4 = any::<[u8; 4]>().prop_map(|octets| IpAddr::from(Ipv4Addr::from(octets)));
     let v6 = any::<[u8; 16]>().prop_map(|octets| IpAddr::from(Ipv6Addr::from(octets)).to_canonical());

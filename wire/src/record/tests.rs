@@ -9,6 +9,22 @@ fn bytes(encode: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
     bytes
 }
 
+fn lease() -> LeaseEntry {
+    LeaseEntry {
+        group: "g".into(),
+        topic: TopicId(1),
+        queue_id: QueueId(2),
+        start_offset: 3,
+        pop_time: 4,
+        invisible_ms: 5,
+        offsets: vec![7],
+        next_offset: 6,
+        ordered: true,
+        attempt_id: Some("a".into()),
+        replaces: Some(8),
+    }
+}
+
 #[test]
 fn layouts_are_those_of_the_tables() {
     let name = TopicName::new("T").unwrap();
@@ -43,19 +59,7 @@ fn layouts_are_those_of_the_tables() {
     ];
     assert_eq!(bytes(|into| Acks { entries: vec![entry.clone()] }.encode(into)), expected.concat());
 
-    let entry = LeaseEntry {
-        group: "g".into(),
-        topic,
-        queue_id,
-        start_offset: 3,
-        pop_time: 4,
-        invisible_ms: 5,
-        offsets: vec![7],
-        next_offset: 6,
-        ordered: true,
-        attempt_id: Some("a".into()),
-        replaces: Some(8),
-    };
+    let entry = lease();
     let expected = [
         &[1, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0][..],
         &[3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0],
@@ -78,6 +82,10 @@ fn what_is_no_record_is_refused_with_the_place() {
     assert_eq!(Meta::decode(&[1, 5, 1, 0, 0, 0, 0xFF]), Err(text));
     assert!(matches!(Meta::decode(&[1, 4, 1, 0, 0, 0, b' ']), Err(RecordError::Name { record: "meta", .. })));
     assert!(Meta::decode(&[]).is_err());
+    let mut lease = bytes(|into| Leases { entries: vec![lease()] }.encode(into));
+    lease[45] = 0b1000;
+    let unknown = RecordError::Unknown { record: "leases", field: "flags", found: 8, known: 7 };
+    assert_eq!(Leases::decode(&lease), Err(unknown));
 }
 
 fn metas() -> impl Strategy<Value = Meta> {
