@@ -154,6 +154,7 @@ macro_rules! unary {
             Err(refused) => Err(refused),
         };
         Ok(Response::new(answered.unwrap_or_else(|refused: Refused| {
+            tracing::debug!(answer = stringify!($answer), code = ?refused.code, why = refused.text, "call refused");
             let mut answer = v2::$answer::default();
             answer.status = Some(refused.into());
             answer

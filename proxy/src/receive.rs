@@ -15,6 +15,7 @@ use crate::status::{self, Refused};
 use crate::telemetry::{RECEIVE_BATCH, ask_group};
 use crate::time::{now_ms, span, timestamp};
 use broker::{ChangeInvisible, Filter, Pop, PoppedMessage};
+use futures_util::future::join_all;
 use futures_util::{Stream, StreamExt, stream};
 use model::{GroupName, QueueId, TopicName};
 use proto::v2::receive_message_response::Content;
@@ -46,7 +47,10 @@ pub(crate) fn receive(
             Ok(context) => take(&proxy, &context, request).await,
             Err(refused) => Err(refused),
         };
-        stream::iter(taken.unwrap_or_else(Frames::refused))
+        stream::iter(taken.unwrap_or_else(|refused| {
+            tracing::debug!(code = ?refused.code, why = refused.text, "receive refused, or nothing found");
+            Frames::refused(refused)
+        }))
     };
     stream::once(frames).flatten()
 }
@@ -238,16 +242,12 @@ impl Drop for GiveBack {
         let messages = std::mem::take(&mut self.messages);
         tracing::debug!(%group, %topic, count = messages.len(), "a receive was given up, its messages are given back");
         runtime.spawn(async move {
-            for PoppedMessage { handle, .. } in messages {
-                let ask = ChangeInvisible {
-                    group: group.clone(),
-                    topic: topic.clone(),
-                    handle,
-                    invisible: GIVEN_BACK_FOR,
-                };
-                // Refused or not: at the worst the lease runs its full time.
-                let _ = service.ask(ask).await;
-            }
+            let asks = messages.into_iter().map(|PoppedMessage { handle, .. }| {
+                let (group, topic) = (group.clone(), topic.clone());
+                service.ask(ChangeInvisible { group, topic, handle, invisible: GIVEN_BACK_FOR })
+            });
+            // Refused or not: at the worst a lease runs its full time.
+            join_all(asks).await;
         });
     }
 }

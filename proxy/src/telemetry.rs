@@ -87,6 +87,9 @@ async fn talk(
         };
         let answer = settle(proxy, context, &mut open, settings).await;
         let refused = answer.is_err();
+        if let Err(refused) = &answer {
+            tracing::debug!(client = %context.client, code = ?refused.code, why = refused.text, "settings refused");
+        }
         let answer = answer.map(|settings| TelemetryCommand {
             status: Some(status::ok()),
             command: Some(Command::Settings(settings)),
