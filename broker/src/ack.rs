@@ -50,7 +50,7 @@ pub enum AckError {
 impl Broker {
     pub(crate) fn ack(&mut self, id: RequestId, ask: &Ack) {
         let answers = ask.handles.iter().map(|handle| self.ack_one(&ask.group, &ask.topic, handle)).collect();
-        self.reply(id, Reply::Ack(answers));
+        self.reply_with_leases(id, Reply::Ack(answers));
     }
 
     fn ack_one(

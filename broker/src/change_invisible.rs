@@ -32,6 +32,6 @@ impl Broker {
             Err(NoLease::AckedBefore) => Err(ChangeInvisibleError::LeaseOver),
             Err(NoLease::Refused(refused)) => Err(refused),
         };
-        self.reply(id, Reply::ChangeInvisible(answer));
+        self.reply_with_leases(id, Reply::ChangeInvisible(answer));
     }
 }

@@ -49,6 +49,7 @@ impl Broker {
         if self.deliveries_pause() {
             return;
         }
+        self.put_back_what_is_no_longer_due();
         let room = budget.messages.saturating_sub(self.due.due.len());
         self.due.due.extend(self.timer.take_due(self.now.wall, room));
         let (mut messages, mut bytes) = (0, 0);
@@ -67,6 +68,16 @@ impl Broker {
             bytes += parked.len();
         }
         self.stage();
+    }
+
+    /// After the clock was set back, what was due and has not left yet waits again.
+    fn put_back_what_is_no_longer_due(&mut self) {
+        let now = self.now.wall;
+        if self.due.due.iter().any(|entry| entry.deliver_at > now) {
+            let (due, waits) = self.due.due.drain(..).partition(|entry| entry.deliver_at <= now);
+            self.due.due = due;
+            waits.into_iter().for_each(|entry: Entry| self.timer.schedule(entry));
+        }
     }
 
     fn deliver_one(&mut self, entry: &Entry, parked: &[u8]) {

@@ -9,10 +9,11 @@
 use crate::config::LEASES_ENDED_MAX;
 use crate::read::Then;
 use crate::send_back::mark_retry;
+use crate::topic::Topics;
 use crate::{Broker, Pop};
 use bytes::Bytes;
 use journal::{Kind, ReadError};
-use model::{GroupName, Monotonic, Now, QueueId, QueueOffset, TopicId, TopicName};
+use model::{GroupName, LogOffset, Monotonic, Now, QueueId, QueueOffset, TopicId, TopicName};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use wire::record::{AckEntry, Acks, LeaseEntry};
@@ -319,6 +320,32 @@ impl Leases {
         }
     }
 
+    /// Takes a copy in a retry or dead-letter topic back from the log: it ended the lease of the message whose
+    /// record was at `of`. So the two are one record, and no crash can come between them.
+    pub(crate) fn restore_ended(
+        &mut self,
+        copied_to: &TopicName,
+        of: LogOffset,
+        topics: &Topics,
+        store: &store::Store,
+    ) {
+        let ended =
+            self.progress.iter().filter(|(_, progress)| !progress.leases.is_empty()).find_map(|(key, _)| {
+                let topic = &topics.by_id(key.topic)?.name;
+                let fits = copied_to == topic
+                    || *copied_to == TopicName::pop_retry(&key.group, topic)
+                    || *copied_to == TopicName::dead_letter(&key.group);
+                let offset = fits.then(|| store.queue(key.topic, key.queue_id)?.offset_of(of)).flatten()?;
+                Some((key.clone(), offset))
+            });
+        if let Some((key, offset)) = ended {
+            let progress = self.progress.get_mut(&key).expect("just seen");
+            if let Some(lease) = progress.leases.remove(&offset) {
+                self.ends.remove(&(lease.ends, key, offset));
+            }
+        }
+    }
+
     /// Takes an ack back from the log.
     pub(crate) fn restore_ack(&mut self, entry: &AckEntry, now: Now) {
         let Ok(group) = GroupName::new(&entry.group) else {
@@ -397,7 +424,7 @@ impl Broker {
         let id = message_id::encode(placed.store_host, placed.log_offset);
         mark_retry(&mut message, topic.as_str(), &id);
         if attempts >= self.attempts_max(group) {
-            return self.append_dead_letter(group, &mut message);
+            return self.append_dead_letter(group, &mut message, placed.log_offset);
         }
         let retry = match topic.is_retry() {
             true => topic,

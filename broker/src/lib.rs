@@ -103,6 +103,8 @@ pub struct Broker {
     views: schedule::Views,
     reads: read::Reads,
     replies: Replies,
+    /// Replies that tell of leases whose records are appended at the next write.
+    with_leases: Vec<(RequestId, Reply)>,
     touched: BTreeSet<(model::TopicId, model::QueueId)>,
     pop_touched: BTreeSet<model::TopicId>,
     notices: VecDeque<Work>,
@@ -185,6 +187,9 @@ impl Broker {
         }
         self.wake();
         self.write_leases();
+        for (id, reply) in std::mem::take(&mut self.with_leases) {
+            self.reply(id, reply);
+        }
         match self.log.write() {
             Ok(_) => self.failing = None,
             Err(error) => self.write_failed(&error),
@@ -226,7 +231,10 @@ impl Broker {
     /// Whether all that was accepted is durable and answered, but for requests that wait for messages.
     pub fn is_settled(&self) -> bool {
         let safe = self.log.durable() == self.log.appended();
-        safe && self.replies.len() == 0 && self.offsets_at.is_none() && self.reads.is_idle()
+        safe && self.replies.len() == 0
+            && self.with_leases.is_empty()
+            && self.offsets_at.is_none()
+            && self.reads.is_idle()
     }
 
     /// The next reply whose promise holds, until there is none for now.
@@ -243,7 +251,7 @@ impl Broker {
                 .flatten()
                 .min();
         }
-        if self.log.appended() > self.log.written() {
+        if self.log.appended() > self.log.written() || !self.with_leases.is_empty() {
             return Some(Duration::ZERO);
         }
         let monotonic = [self.parked.next_deadline(), self.leases.next_end(), self.offsets_due()];
@@ -256,7 +264,7 @@ impl Broker {
         let mut stats = self.stats;
         stats.pending = self.timer.len() as u64 + self.due.len() as u64;
         stats.parked = self.parked.len() as u64;
-        stats.unanswered = self.replies.len() as u64;
+        stats.unanswered = (self.replies.len() + self.with_leases.len()) as u64;
         stats
     }
 
@@ -273,6 +281,11 @@ impl Broker {
     /// A reply that tells of what is in memory: given once all that it may tell of is written.
     fn reply(&mut self, id: RequestId, reply: Reply) {
         self.replies.push(Once::Written, self.log.appended(), id, reply);
+    }
+
+    /// A reply that tells of leases: given once what has changed of them is written.
+    fn reply_with_leases(&mut self, id: RequestId, reply: Reply) {
+        self.with_leases.push((id, reply));
     }
 
     /// A reply that tells of nothing that is not written: a refusal, or what has long been there.

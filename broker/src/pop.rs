@@ -375,7 +375,7 @@ impl Broker {
         }
         let pop_time = messages.first().map_or(0, |message| message.handle.pop_time);
         let invisible_ms = ask.invisible.as_millis() as i64;
-        self.reply(id, Reply::Pop(Ok(Popped { messages, pop_time, invisible_ms, rest })));
+        self.reply_with_leases(id, Reply::Pop(Ok(Popped { messages, pop_time, invisible_ms, rest })));
     }
 
     fn handle_of(&self, item: &Item, ask: &Pop, topic: TopicId) -> ReceiptHandle {

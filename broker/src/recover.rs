@@ -4,7 +4,7 @@ use crate::append::keys_of;
 use crate::{Broker, Config, Stats, schedule};
 use env::Disk;
 use journal::{Extent, Kind, OpenError, Record};
-use model::{GroupName, Now, Timestamp};
+use model::{GroupName, LogOffset, Now, Timestamp};
 use std::sync::Arc;
 use wire::stored::View;
 use wire::{property, record, tag};
@@ -46,6 +46,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         views,
         reads: crate::read::Reads::default(),
         replies: crate::reply::Replies::default(),
+        with_leases: Vec::new(),
         touched: std::collections::BTreeSet::new(),
         pop_touched: std::collections::BTreeSet::new(),
         notices: std::collections::VecDeque::new(),
@@ -96,7 +97,7 @@ impl Replay {
     fn understood(&mut self, record: &Record<'_>) -> Option<()> {
         let extent = Extent { at: record.at, length: record.payload.len() as u32 };
         match record.header.kind {
-            Kind::Message => self.message(extent, record.payload)?,
+            Kind::Message => self.message(extent, record)?,
             Kind::TimerPut => self.parked(extent, record)?,
             Kind::Deliver => self.delivered(extent, record)?,
             Kind::Leases => {
@@ -126,9 +127,13 @@ impl Replay {
         Some(())
     }
 
-    fn message(&mut self, extent: Extent, payload: &[u8]) -> Option<()> {
-        let view = View::parse(payload).ok()?;
+    fn message(&mut self, extent: Extent, record: &Record<'_>) -> Option<()> {
+        let view = View::parse(record.payload).ok()?;
         let topic = self.topics.by_name(view.topic())?;
+        if record.header.reference != LogOffset(0) {
+            let name = &self.topics.by_id(topic)?.name;
+            self.leases.restore_ended(name, record.header.reference, &self.topics, &self.store);
+        }
         self.visible(topic, extent, &view);
         Some(())
     }

@@ -72,7 +72,7 @@ impl Broker {
         mark_retry(&mut message, &placed.topic, &message_id::encode(placed.store_host, placed.log_offset));
         message.reconsume_times = tries.saturating_add(1);
         if tries >= retry_max || ask.delay_level < 0 {
-            self.append_dead_letter(&ask.group, &mut message);
+            self.append_dead_letter(&ask.group, &mut message, LogOffset(0));
             return Ok(());
         }
         let level = if ask.delay_level == 0 { tries.saturating_add(3) } else { ask.delay_level };
@@ -89,8 +89,9 @@ impl Broker {
         Ok(())
     }
 
-    /// Puts a message among the dead letters of a group, to be seen at once.
-    pub(crate) fn append_dead_letter(&mut self, group: &GroupName, message: &mut Message) {
+    /// Puts a message among the dead letters of a group, to be seen at once. Where it was leased, its record was
+    /// at `of`, and the dead letter ends the lease.
+    pub(crate) fn append_dead_letter(&mut self, group: &GroupName, message: &mut Message, of: LogOffset) {
         let topic = self.dead_letter_topic(group);
         let asked = message.properties.get(property::TIMER_DELIVER_MS).and_then(|ms| ms.parse().ok());
         schedule::settle(&mut message.properties, asked.map(Timestamp::from_millis));
@@ -101,7 +102,7 @@ impl Broker {
             message.properties.set(property::DLQ_ORIGIN_MESSAGE_ID, id);
         }
         self.stats.dead_letters += 1;
-        self.append_message(&topic, QueueId(0), message, LogOffset(0));
+        self.append_message(&topic, QueueId(0), message, of);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use journal::Extent;
-use model::{QueueOffset, Timestamp};
+use model::{LogOffset, QueueOffset, Timestamp};
 
 /// One message of a queue. 32 bytes; its place in the queue is its queue offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +90,12 @@ impl ConsumeQueue {
             self.entries.partition_point(|entry| entry.stored_at < at)
         };
         self.min().plus(index as i64)
+    }
+
+    /// The offset of the message whose record is at `at`, where it is of this queue.
+    pub fn offset_of(&self, at: LogOffset) -> Option<QueueOffset> {
+        let index = self.entries.binary_search_by_key(&at, |entry| entry.extent.at).ok()?;
+        Some(self.min().plus(index as i64))
     }
 
     /// Forgets the messages below `min`, which the log no longer keeps. A queue never begins past its end.
