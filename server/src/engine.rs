@@ -6,7 +6,7 @@
 //! stands between a message's moment and its delivery.
 
 use broker::{Budget, ChangeInvisible, Done, Recovered, Reply, Request, RequestId, Work};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, unbounded};
+use crossbeam_channel::{Receiver, Sender, unbounded};
 use env::{Clock, Disk, FileDisk, SystemClock};
 use journal::Job;
 use model::{GroupName, TopicName};
@@ -49,7 +49,7 @@ impl Engine {
     /// Opens the log on `disk` and starts the threads.
     pub fn start(disk: Arc<FileDisk>, config: broker::Config) -> Result<Self, StartError> {
         let disk: Arc<dyn Disk> = disk;
-        let clock = SystemClock::new();
+        let clock = SystemClock;
         let (node, recovered) = Node::open(disk.clone(), config, clock.now())?;
         let (local, inputs) = Local::new(INPUTS_MAX);
         let (failed_tx, failed) = watch::channel(None);
@@ -157,7 +157,8 @@ impl Driver {
         while !self.is_finished() {
             let first = self.wait();
             if let Err(halted) = self.turn(first) {
-                let why = std::iter::successors(Some(&halted as &dyn std::error::Error), |error| error.source());
+                let why =
+                    std::iter::successors(Some(&halted as &dyn std::error::Error), |error| error.source());
                 let why = why.map(ToString::to_string).collect::<Vec<_>>().join(": ");
                 failed.send_replace(Some(why));
                 return;
@@ -169,13 +170,14 @@ impl Driver {
     /// Sleeps until something comes or something falls due.
     fn wait(&self) -> Option<Input> {
         let wait = self.node.next_wakeup(self.clock.now());
-        let wait = if self.stopping.is_some() { Some(wait.map_or(STOP_STEP, |wait| wait.min(STOP_STEP))) } else { wait };
+        let wait = if self.stopping.is_some() {
+            Some(wait.map_or(STOP_STEP, |wait| wait.min(STOP_STEP)))
+        } else {
+            wait
+        };
         match wait {
             Some(Duration::ZERO) => self.inputs.try_recv().ok(),
-            Some(wait) => match self.inputs.recv_timeout(wait) {
-                Ok(input) => Some(input),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-            },
+            Some(wait) => self.inputs.recv_timeout(wait).ok(),
             None => self.inputs.recv().ok(),
         }
     }
@@ -186,10 +188,7 @@ impl Driver {
         for _ in 0..TURN_MAX {
             let Some(input) = next.take() else { break };
             self.take(input)?;
-            next = match self.inputs.try_recv() {
-                Ok(input) => Some(input),
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
-            };
+            next = self.inputs.try_recv().ok();
         }
         if let Some(input) = next {
             self.take(input)?;
@@ -213,7 +212,9 @@ impl Driver {
             Input::Ask(id, request, answer) => {
                 if let Some(answer) = answer {
                     let pops = match &request {
-                        NodeRequest::Broker(Request::Pop(pop)) => Some((pop.group.clone(), pop.topic.clone())),
+                        NodeRequest::Broker(Request::Pop(pop)) => {
+                            Some((pop.group.clone(), pop.topic.clone()))
+                        }
                         _ => None,
                     };
                     self.asked.insert(id, Asked { answer, pops });

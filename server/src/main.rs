@@ -56,5 +56,6 @@ fn run(cli: Cli, began: Instant) -> Result<(), Failure> {
 
 /// The environment as text. What is none is shown as near as can be: no setting takes it then.
 fn environment() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
 }

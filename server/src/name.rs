@@ -80,7 +80,8 @@ fn save(path: &Path, name: &str) -> io::Result<()> {
 /// `duemq-` and the host's name as far as its first dot, with every other character than a name's as `-`.
 fn from_host(host: &str) -> String {
     let host = host.split('.').next().unwrap_or_default();
-    let clean: String = host.chars().take(64).map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let clean: String =
+        host.chars().take(64).map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     if clean.is_empty() { "duemq".to_owned() } else { format!("duemq-{clean}") }
 }
 

@@ -60,7 +60,8 @@ async fn run(settings: &Settings, began: Instant) -> Result<(), Failure> {
     let tls = Tls::load(settings).map_err(|error| Failure::new(Exit::Settings, error))?;
     let store_host = SocketAddr::new(settings.advertise, port_of(&listeners, Door::Broker));
     let config = settings.broker(broker_name, store_host);
-    let engine = Engine::start(Arc::new(disk), config).map_err(|error| Failure::new(exit_of_start(&error), error))?;
+    let engine =
+        Engine::start(Arc::new(disk), config).map_err(|error| Failure::new(exit_of_start(&error), error))?;
 
     let told = announcement(settings, &listeners, &tls, engine.recovered());
     let fronts = Fronts::open(listeners, engine.service(), settings, store_host, &tls);
@@ -84,6 +85,8 @@ async fn run(settings: &Settings, began: Instant) -> Result<(), Failure> {
         std::process::exit(i32::from(Exit::Signal as u8));
     });
     fronts.close().await;
+    let stats = engine.stats();
+    tracing::info!(?stats, "counted since the start");
     // Blocking: it writes and syncs. Nothing else is left for this thread to do.
     tokio::task::block_in_place(|| engine.stop());
     match ended {
@@ -104,17 +107,33 @@ struct EngineEnded(Option<String>);
 fn announcement(settings: &Settings, listeners: &[Listener], tls: &Tls, recovered: &Recovered) -> String {
     let shown = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
     let mut text = format!("DueMQ {}, data in {}\n", env!("CARGO_PKG_VERSION"), shown(&settings.data));
-    let mut line = |words: std::fmt::Arguments<'_>| writeln!(text, "{words}").expect("writing to a string does not fail");
+    let mut line = |words: std::fmt::Arguments<'_>| {
+        writeln!(text, "{words}").expect("writing to a string does not fail");
+    };
     for listener in listeners {
         let port = listener.address.port();
         match listener.door {
-            Door::NameServer => line(format_args!("{port:>6}  name server: RocketMQ clients are given {}:{port}", settings.advertise)),
-            Door::Broker => line(format_args!("{port:>6}  broker: clients find it by themselves, at {}:{port}", settings.advertise)),
-            Door::BrokerSecond => line(format_args!("{port:>6}  broker once more, where some clients look for it")),
-            Door::Grpc => line(format_args!("{port:>6}  gRPC: plaintext, or TLS with the certificate {}", shown(&tls.cert))),
+            Door::NameServer => line(format_args!(
+                "{port:>6}  name server: RocketMQ clients are given {}:{port}",
+                settings.advertise
+            )),
+            Door::Broker => line(format_args!(
+                "{port:>6}  broker: clients find it by themselves, at {}:{port}",
+                settings.advertise
+            )),
+            Door::BrokerSecond => {
+                line(format_args!("{port:>6}  broker once more, where some clients look for it"));
+            }
+            Door::Grpc => line(format_args!(
+                "{port:>6}  gRPC: plaintext, or TLS with the certificate {}",
+                shown(&tls.cert)
+            )),
         }
     }
-    line(format_args!("found {} messages waiting for their time, in a log of {} records", recovered.pending, recovered.log.records));
+    line(format_args!(
+        "found {} messages waiting for their time, in a log of {} records",
+        recovered.pending, recovered.log.records
+    ));
     text
 }
 
@@ -131,11 +150,7 @@ impl Settings {
             auto_create_topics: self.auto_create_topics,
             auto_create_groups: self.auto_create_groups,
             default_queues: self.default_queues,
-            log: journal::Options {
-                segment_bytes: self.log_sizes.segment_bytes,
-                step_bytes: self.log_sizes.step_bytes,
-                tail_bytes: self.log_sizes.tail_bytes,
-            },
+            log: self.log_files.clone(),
             ..broker::Config::new(broker_name, store_host)
         }
     }
@@ -152,7 +167,11 @@ impl Settings {
 
     /// What the gRPC front is told of them.
     fn proxy(&self) -> proxy::Settings {
-        proxy::Settings { body_max: self.max_body_bytes, clients_max: self.max_connections, ..proxy::Settings::default() }
+        proxy::Settings {
+            body_max: self.max_body_bytes,
+            clients_max: self.max_connections,
+            ..proxy::Settings::default()
+        }
     }
 }
 
@@ -212,7 +231,11 @@ impl Fronts {
         store_host: SocketAddr,
         tls: &Tls,
     ) -> Self {
-        let fronts = Self { closing: CancellationToken::new(), leaving: CancellationToken::new(), tasks: TaskTracker::new() };
+        let fronts = Self {
+            closing: CancellationToken::new(),
+            leaving: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
         let room = Room::new(settings.max_connections);
         let remoting = Arc::new(settings.remoting(store_host));
         let (hand_over, handed_over) = mpsc::channel(HANDED_OVER);

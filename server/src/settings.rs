@@ -56,17 +56,6 @@ pub enum LogStyle {
     Json,
 }
 
-/// How the commit log is kept, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogSizes {
-    /// A file of the log.
-    pub segment_bytes: u64,
-    /// Zero-filled ahead at a time.
-    pub step_bytes: u64,
-    /// The newest part of the log, kept in memory.
-    pub tail_bytes: usize,
-}
-
 /// What holds. Made by [`Settings::check`] only.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -98,8 +87,8 @@ pub struct Settings {
     pub auto_create_groups: bool,
     /// The most queues of a topic made by a send.
     pub default_queues: u32,
-    /// The log's sizes.
-    pub log_sizes: LogSizes,
+    /// How the log is kept.
+    pub log_files: journal::Options,
     /// How many clients at once.
     pub max_connections: usize,
     /// Who may administer, besides this machine.
@@ -172,7 +161,9 @@ pub enum SettingsError {
         why: Why,
     },
     /// One of the certificate's two files.
-    #[error("{set} is set and {missing} is not: a certificate needs both, or neither for one made at the first start")]
+    #[error(
+        "{set} is set and {missing} is not: a certificate needs both, or neither for one made at the first start"
+    )]
     HalfCertificate {
         /// The key that is set.
         set: &'static str,
@@ -207,8 +198,9 @@ impl Settings {
     /// Judges what was written. Names of hosts are resolved here.
     pub fn check(raw: &Raw) -> Result<Self, SettingsError> {
         let listen = read(raw, "listen", value::host)?;
-        let max_delay_ms =
-            read(raw, "max_delay", |text| value::duration_ms(text).filter(|ms| (1000..=36_500 * DAY_MS).contains(ms)))?;
+        let max_delay_ms = read(raw, "max_delay", |text| {
+            value::duration_ms(text).filter(|ms| (1000..=36_500 * DAY_MS).contains(ms))
+        })?;
         Ok(Self {
             data: read(raw, "data", |text| (!text.is_empty()).then(|| PathBuf::from(text)))?,
             listen,
@@ -219,7 +211,7 @@ impl Settings {
                 grpc: read(raw, "grpc_port", port)?,
             },
             cluster: read(raw, "cluster", value::name)?,
-            broker_name: read(raw, "broker_name", |text| optional(text, value::name))?,
+            broker_name: read_optional(raw, "broker_name", value::name)?,
             flush: read(raw, "flush", |text| match text {
                 "sync" => Some(Flush::Sync),
                 "async" => Some(Flush::Async),
@@ -232,7 +224,7 @@ impl Settings {
             auto_create_topics: read(raw, "auto_create_topics", value::switch)?,
             auto_create_groups: read(raw, "auto_create_groups", value::switch)?,
             default_queues: read(raw, "default_queues", |text| value::number(text, 1, 1024))? as u32,
-            log_sizes: log_sizes(raw)?,
+            log_files: log_files(raw)?,
             max_connections: read(raw, "max_connections", |text| value::number(text, 1, 1_000_000))? as usize,
             admin_networks: read(raw, "admin_networks", value::networks)?,
             certificate: certificate(raw)?,
@@ -272,9 +264,16 @@ fn read_or_why<T>(
     })
 }
 
-/// Nothing where nothing is written, else what `parse` makes of it.
-fn optional<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
-    if text.is_empty() { Some(None) } else { parse(text).map(Some) }
+/// The same, where an empty text says that there is none.
+fn read_optional<T>(
+    raw: &Raw,
+    name: &'static str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<Option<T>, SettingsError> {
+    read_or_why(raw, name, |text| match text {
+        "" => Ok(None),
+        text => parse(text).map(Some).ok_or_else(Why::default),
+    })
 }
 
 fn port(text: &str) -> Option<u16> {
@@ -283,7 +282,7 @@ fn port(text: &str) -> Option<u16> {
 
 /// The address to tell clients: the one set, else the one listened on, else the default route's.
 fn advertised(raw: &Raw, listen: IpAddr) -> Result<IpAddr, SettingsError> {
-    let set = read(raw, "advertise", |text| optional(text, |text| value::host(text).filter(|ip| !ip.is_unspecified())))?;
+    let set = read_optional(raw, "advertise", |text| value::host(text).filter(|ip| !ip.is_unspecified()))?;
     match set {
         Some(ip) => Ok(ip),
         None if !listen.is_unspecified() => Ok(listen),
@@ -306,23 +305,27 @@ fn levels(raw: &Raw, max_delay_ms: i64) -> Result<LevelTable, SettingsError> {
     read_or_why(raw, "delay_levels", |text| {
         let table = LevelTable::parse(text).map_err(|error| Why(Some(error.to_string())))?;
         match (1..=table.max()).find(|&level| table.delay_ms(level) > max_delay_ms) {
-            Some(level) => Err(Why(Some(format!("level {level} is longer than max_delay, {max_delay_ms} ms")))),
+            Some(level) => {
+                Err(Why(Some(format!("level {level} is longer than max_delay, {max_delay_ms} ms"))))
+            }
             None => Ok(table),
         }
     })
 }
 
-fn log_sizes(raw: &Raw) -> Result<LogSizes, SettingsError> {
-    let whole = |bytes: &u64| bytes % 8 == 0;
-    Ok(LogSizes {
-        segment_bytes: read(raw, "log_segment_bytes", |text| value::bytes(text, MIB, 1024 * MIB).filter(whole))?,
+fn log_files(raw: &Raw) -> Result<journal::Options, SettingsError> {
+    let whole = |bytes: &u64| bytes.is_multiple_of(8);
+    Ok(journal::Options {
+        segment_bytes: read(raw, "log_segment_bytes", |text| {
+            value::bytes(text, MIB, 1024 * MIB).filter(whole)
+        })?,
         step_bytes: read(raw, "log_step_bytes", |text| value::bytes(text, 64 * KIB, 64 * MIB).filter(whole))?,
         tail_bytes: read(raw, "log_tail_bytes", |text| value::bytes(text, MIB, 4096 * MIB))? as usize,
     })
 }
 
 fn certificate(raw: &Raw) -> Result<Option<OwnCertificate>, SettingsError> {
-    let path = |name| read(raw, name, |text| optional(text, |text| Some(PathBuf::from(text))));
+    let path = |name| read_optional(raw, name, |text| Some(PathBuf::from(text)));
     match (path("tls_cert")?, path("tls_key")?) {
         (Some(cert), Some(key)) => Ok(Some(OwnCertificate { cert, key })),
         (None, None) => Ok(None),

@@ -108,7 +108,8 @@ fn saved_or_made(data: &Path, advertise: IpAddr) -> Result<OwnCertificate, TlsEr
     if own.cert.is_file() && own.key.is_file() {
         return Ok(own);
     }
-    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned(), advertise.to_string()];
+    let mut names =
+        vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned(), advertise.to_string()];
     names.extend(host_name().filter(|name| name.is_ascii()));
     names.sort_unstable();
     names.dedup();

@@ -21,7 +21,9 @@ pub fn run(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failur
 pub async fn name_server(server: &Server) -> Result<Client, Failure> {
     let address = server.namesrv.as_str();
     Client::connect(address).await.map_err(|error| {
-        let hint = format!("no server at {address}: start one with `duemq serve`, or tell where it is with --namesrv");
+        let hint = format!(
+            "no server at {address}: start one with `duemq serve`, or tell where it is with --namesrv"
+        );
         Failure::new(Exit::NoServer, anyhow::Error::new(error).context(hint))
     })
 }
@@ -33,14 +35,21 @@ pub async fn route_for_send(names: &Client, topic: &str) -> Result<TopicRouteDat
             return Ok(route);
         }
     }
-    let hint = anyhow!("there is no topic {topic}, and no broker makes one by itself: duemq topic create {topic}");
-    Err(Failure::new(Exit::Refused, hint))
+    Err(no_topic(topic))
+}
+
+/// There is no such topic, and the server makes none.
+pub fn no_topic(topic: &str) -> Failure {
+    wrong(anyhow!(
+        "there is no topic {topic}, and the server makes none by itself: duemq topic create {topic}"
+    ))
 }
 
 /// The address of a broker's master.
 pub fn master(broker: &BrokerData) -> Result<&str, Failure> {
     let address = broker.broker_addrs.get(&0).map(String::as_str);
-    address.ok_or_else(|| Failure::new(Exit::NoServer, anyhow!("broker {} has no master", broker.broker_name)))
+    address
+        .ok_or_else(|| Failure::new(Exit::NoServer, anyhow!("broker {} has no master", broker.broker_name)))
 }
 
 /// Connects to a broker.

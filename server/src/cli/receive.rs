@@ -160,7 +160,8 @@ impl Member {
             broker.heartbeat(&heartbeat).await.map_err(reach::refused)?;
         }
         let route = self.route().await?.unwrap_or_default();
-        let queues = share::queues(&route).into_iter().filter(|queue| self.brokers.contains_key(&queue.broker));
+        let queues =
+            share::queues(&route).into_iter().filter(|queue| self.brokers.contains_key(&queue.broker));
         let ours = share::ours(&queues.collect::<Vec<_>>(), self.members().await?, &self.id);
         self.reading.retain(|queue, task| {
             let keep = ours.contains(queue);
@@ -193,7 +194,11 @@ impl Member {
             subscription_data_set: vec![subscription],
             unit_mode: false,
         };
-        HeartbeatData { client_id: self.id.clone(), consumer_data_set: vec![consumer], ..HeartbeatData::default() }
+        HeartbeatData {
+            client_id: self.id.clone(),
+            consumer_data_set: vec![consumer],
+            ..HeartbeatData::default()
+        }
     }
 
     /// All members of the group, as the first broker knows them: each member says itself to all.
@@ -237,14 +242,23 @@ impl Member {
 
     /// Remembers at the broker that the group has seen everything below `offset`.
     async fn commit(&self, queue: &Queue, offset: i64) -> Result<(), Failure> {
-        let header =
-            Commit { group: self.group.clone(), topic: self.topic.clone(), queue_id: queue.id, queue_offset: offset };
-        let answer = ask(&self.brokers[&queue.broker], RequestCode::UpdateConsumerOffset, |ext| header.write(ext)).await?;
+        let header = Commit {
+            group: self.group.clone(),
+            topic: self.topic.clone(),
+            queue_id: queue.id,
+            queue_offset: offset,
+        };
+        let answer =
+            ask(&self.brokers[&queue.broker], RequestCode::UpdateConsumerOffset, |ext| header.write(ext))
+                .await?;
         if answer.code == ResponseCode::Success.number() {
             return Ok(());
         }
         let why = answer.remark.unwrap_or_else(|| format!("code {}", answer.code));
-        Err(Failure::new(Exit::Refused, anyhow!("the message was printed, but the server did not note it as done: {why}")))
+        Err(Failure::new(
+            Exit::Refused,
+            anyhow!("the message was printed, but the server did not note it as done: {why}"),
+        ))
     }
 
     /// Tells the brokers that we are gone, so that others take our queues at once.
@@ -289,7 +303,11 @@ async fn read_queue(
     }
 }
 
-async fn ask(broker: &Client, verb: RequestCode, write: impl FnOnce(&mut Fields)) -> Result<Command, Failure> {
+async fn ask(
+    broker: &Client,
+    verb: RequestCode,
+    write: impl FnOnce(&mut Fields),
+) -> Result<Command, Failure> {
     let mut ext = Fields::new();
     write(&mut ext);
     let answer = broker.call(Command::request(verb, ext, Bytes::new())).await;
@@ -308,7 +326,9 @@ async fn until<F: Future>(end: Option<Instant>, future: F) -> Option<F::Output> 
 fn nothing_came(args: &Receive, count: u64) -> Result<(), Failure> {
     match args.count {
         None if count > 0 => Ok(()),
-        Some(wanted) => Err(Failure::new(Exit::Refused, anyhow!("{count} of {wanted} messages came in time"))),
+        Some(wanted) => {
+            Err(Failure::new(Exit::Refused, anyhow!("{count} of {wanted} messages came in time")))
+        }
         None => Err(Failure::new(Exit::Refused, anyhow!("no message came in time"))),
     }
 }

@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use jiff::ZonedDateTime;
 use model::{Properties, TopicName};
 use wire::property;
+use wire::remoting::ResponseCode;
 
 /// Sends one message and tells its id and when it is due.
 pub fn send(args: &Send) -> Result<(), Failure> {
@@ -16,10 +17,15 @@ pub fn send(args: &Send) -> Result<(), Failure> {
     reach::run(async {
         let names = reach::name_server(&args.server).await?;
         let route = reach::route_for_send(&names, topic.as_str()).await?;
-        let first = route.broker_datas.first().ok_or_else(|| reach::wrong(anyhow!("topic {topic} has no broker")))?;
+        let first =
+            route.broker_datas.first().ok_or_else(|| reach::wrong(anyhow!("topic {topic} has no broker")))?;
         let broker = reach::broker(reach::master(first)?).await?;
         let body = args.body.clone().into_bytes().into();
-        let sent = broker.send(topic.as_str(), body, &properties).await.map_err(reach::refused)?;
+        let sent =
+            broker.send(topic.as_str(), body, &properties).await.map_err(|error| match error.code() {
+                Some(ResponseCode::TopicNotExist) => reach::no_topic(topic.as_str()),
+                _ => reach::refused(error),
+            })?;
         let id = sent.unique_key.unwrap_or(sent.message_id);
         reach::say(&format!("sent to {topic}, {}\nid {id}\n", due.said(&now)))?;
         if let Some(remark) = sent.remark.filter(|remark| !remark.is_empty()) {
@@ -43,7 +49,9 @@ enum Due {
 impl Due {
     fn of(args: &Send, now: &ZonedDateTime) -> Result<Self, Failure> {
         Ok(match (&args.delay, &args.at, args.level) {
-            (Some(delay), _, _) => Self::After(when::delay_ms(delay, now).map_err(|why| reach::wrong(anyhow!(why)))?),
+            (Some(delay), _, _) => {
+                Self::After(when::delay_ms(delay, now).map_err(|why| reach::wrong(anyhow!(why)))?)
+            }
             (_, Some(at), _) => Self::At(at.timestamp().as_millisecond()),
             (_, _, Some(level)) => Self::Level(level),
             (None, None, None) => Self::Now,
@@ -76,7 +84,10 @@ fn properties(args: &Send, due: &Due) -> Result<Properties, Failure> {
     let mut properties = Properties::new();
     let words = [("tag", &args.tag)].into_iter().filter_map(|(what, word)| Some((what, word.as_ref()?)));
     for (what, word) in words.chain(args.keys.iter().map(|key| ("key", key))) {
-        if word.trim().is_empty() || word.contains(['\u{1}', '\u{2}']) || (what == "key" && word.contains(' ')) {
+        if word.trim().is_empty()
+            || word.contains(['\u{1}', '\u{2}'])
+            || (what == "key" && word.contains(' '))
+        {
             return Err(reach::wrong(anyhow!("the {what} is {word:?}, it must be a word")));
         }
     }

@@ -26,7 +26,10 @@ pub fn create(args: &CreateTopic) -> Result<(), Failure> {
         let names = reach::name_server(&args.server).await?;
         let cluster = names.cluster().await.map_err(reach::refused)?;
         if cluster.broker_addr_table.is_empty() {
-            return Err(Failure::new(Exit::NoServer, anyhow!("the name server at {} knows no broker", args.server.namesrv)));
+            return Err(Failure::new(
+                Exit::NoServer,
+                anyhow!("the name server at {} knows no broker", args.server.namesrv),
+            ));
         }
         for broker in cluster.broker_addr_table.values() {
             let client = reach::broker(reach::master(broker)?).await?;

@@ -11,7 +11,8 @@ pub fn delay(text: &str) -> Result<Span, String> {
     if text.trim().parse::<f64>().is_ok() {
         return Err(format!("{text} of what? Write a unit: {text}s, {text}m, {text}h or {text}d"));
     }
-    let span: Span = text.trim().parse().map_err(|_| "it is no duration such as 500ms, 10s, 15m, 2h30m or '1 week'")?;
+    let span: Span =
+        text.trim().parse().map_err(|_| "it is no duration such as 500ms, 10s, 15m, 2h30m or '1 week'")?;
     if span.is_negative() {
         return Err("a delay cannot be negative".to_owned());
     }
@@ -21,7 +22,8 @@ pub fn delay(text: &str) -> Result<Span, String> {
 /// How long to wait: a delay with units up to hours, since a day's length hangs on a calendar.
 pub fn timeout(text: &str) -> Result<Duration, String> {
     let span = delay(text)?;
-    let exact = jiff::SignedDuration::try_from(span).map_err(|_| "write it in hours or smaller units, such as 48h")?;
+    let exact = jiff::SignedDuration::try_from(span)
+        .map_err(|_| "write it in hours or smaller units, such as 48h")?;
     Duration::try_from(exact).map_err(|error| error.to_string())
 }
 
@@ -32,7 +34,9 @@ pub fn moment(text: &str) -> Result<ZonedDateTime, String> {
 
 fn moment_in(text: &str, here: &TimeZone) -> Result<ZonedDateTime, String> {
     let text = text.trim();
-    let unread = |_| "it is no moment such as 2026-12-25T00:00:00+08:00, '2026-12-25 18:30' or '2026-12-25 18:30[Asia/Shanghai]'".to_owned();
+    let unread = |_| {
+        "it is no moment such as 2026-12-25T00:00:00+08:00, '2026-12-25 18:30' or '2026-12-25 18:30[Asia/Shanghai]'".to_owned()
+    };
     let said = |error: jiff::Error| error.to_string();
     let pieces = Pieces::parse(text).map_err(unread)?;
     if pieces.time_zone_annotation().is_some() {
@@ -48,7 +52,8 @@ fn moment_in(text: &str, here: &TimeZone) -> Result<ZonedDateTime, String> {
 
 /// `delay` from `now` on, in milliseconds. A day is a day of the calendar, as long as it is in that zone.
 pub fn delay_ms(delay: &Span, now: &ZonedDateTime) -> Result<i64, String> {
-    let then = now.checked_add(*delay).map_err(|_| format!("{delay:#} from now is past the last year there is"))?;
+    let then =
+        now.checked_add(*delay).map_err(|_| format!("{delay:#} from now is past the last year there is"))?;
     Ok(then.timestamp().as_millisecond() - now.timestamp().as_millisecond())
 }
 

@@ -55,7 +55,8 @@ pub enum OpenError {
 /// Waits for the client's first byte and, where it is TLS, for the handshake.
 pub async fn open(stream: TcpStream, place: Place, tls: Arc<rustls::ServerConfig>) -> Result<Io, OpenError> {
     let mut first = [0];
-    let seen = tokio::time::timeout(FIRST_BYTE, stream.peek(&mut first)).await.map_err(|_| OpenError::Silent)??;
+    let seen =
+        tokio::time::timeout(FIRST_BYTE, stream.peek(&mut first)).await.map_err(|_| OpenError::Silent)??;
     if seen == 0 {
         return Err(OpenError::Left);
     }
@@ -68,7 +69,11 @@ pub async fn open(stream: TcpStream, place: Place, tls: Arc<rustls::ServerConfig
 }
 
 impl AsyncRead for Io {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
             Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),

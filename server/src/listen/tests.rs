@@ -32,7 +32,11 @@ async fn a_port_in_use_is_named_with_the_way_to_move_it() {
 }
 
 /// One port that answers what it is sent, and where it is.
-fn echo(settings: &Settings, room: Room, stop: CancellationToken) -> (SocketAddr, mpsc::Receiver<Option<OpenError>>) {
+fn echo(
+    settings: &Settings,
+    room: Room,
+    stop: CancellationToken,
+) -> (SocketAddr, mpsc::Receiver<Option<OpenError>>) {
     let tls = Tls::load(settings).unwrap();
     let listener = bind(settings).unwrap().remove(0);
     let address = listener.address;
@@ -108,10 +112,11 @@ async fn a_silent_client_and_one_stuck_in_its_handshake_are_let_go() {
     let tls = Tls::load(&settings).unwrap();
     let listener = bind(&settings).unwrap().remove(0);
     let room = Room::new(2);
-    let mut client = TcpStream::connect(listener.address).await.unwrap();
+    let silent = TcpStream::connect(listener.address).await.unwrap();
     let (stream, _) = listener.tcp.accept().await.unwrap();
     assert!(matches!(open(stream, room.place().await, Arc::clone(&tls.grpc)).await, Err(OpenError::Silent)));
-    client = TcpStream::connect(listener.address).await.unwrap();
+    drop(silent);
+    let mut client = TcpStream::connect(listener.address).await.unwrap();
     let (stream, _) = listener.tcp.accept().await.unwrap();
     client.write_all(&[0x16]).await.unwrap();
     assert!(matches!(open(stream, room.place().await, tls.grpc).await, Err(OpenError::SlowHandshake)));

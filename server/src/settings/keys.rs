@@ -1,5 +1,7 @@
 //! The table of all settings, and of the names RocketMQ has for them.
 
+use std::fmt::Write;
+
 /// One setting, as a person meets it.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
@@ -217,13 +219,15 @@ pub fn as_file() -> String {
         "# Every setting of `duemq serve`, with its default. A flag wins over the environment, the environment over\n\
          # this file. In the environment a setting is DUEMQ_ and its name in capitals: DUEMQ_MAX_DELAY=30d.\n",
     );
+    let mut line = |words: std::fmt::Arguments<'_>| writeln!(text, "{words}").expect("a string takes all");
     for key in &KEYS {
-        text.push_str(&format!("\n# {}.\n# Must be {}.\n", key.meaning, key.wanted));
-        let aliases: Vec<&str> = ALIASES.iter().filter(|alias| alias.key == key.name).map(|alias| alias.name).collect();
+        line(format_args!("\n# {}.\n# Must be {}.", key.meaning, key.wanted));
+        let aliases: Vec<&str> =
+            ALIASES.iter().filter(|alias| alias.key == key.name).map(|alias| alias.name).collect();
         if !aliases.is_empty() {
-            text.push_str(&format!("# RocketMQ's name: {}.\n", aliases.join(", ")));
+            line(format_args!("# RocketMQ's name: {}.", aliases.join(", ")));
         }
-        text.push_str(&format!("{} = {:?}\n", key.name, key.default));
+        line(format_args!("{} = {:?}", key.name, key.default));
     }
     text
 }

@@ -91,15 +91,20 @@ impl Raw {
     pub fn read_file(&mut self, path: &Path) -> Result<(), SettingsError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| SettingsError::Read { path: path.to_owned(), source })?;
-        let table: toml::Table =
-            text.parse().map_err(|source| SettingsError::Syntax { path: path.to_owned(), source: Box::new(source) })?;
+        let table: toml::Table = text
+            .parse()
+            .map_err(|source| SettingsError::Syntax { path: path.to_owned(), source: Box::new(source) })?;
         for (name, value) in table {
             let text = match value {
                 toml::Value::String(text) => text,
                 toml::Value::Integer(number) => number.to_string(),
                 toml::Value::Boolean(truth) => truth.to_string(),
                 other => {
-                    return Err(SettingsError::NotOneValue { key: name, found: other.type_str(), path: path.to_owned() });
+                    return Err(SettingsError::NotOneValue {
+                        key: name,
+                        found: other.type_str(),
+                        path: path.to_owned(),
+                    });
                 }
             };
             self.set(&name, &text, Origin::File(path.to_owned()))?;
@@ -111,7 +116,10 @@ impl Raw {
     ///
     /// What an orchestrator sets by itself for a service called duemq (`DUEMQ_SERVICE_…`, `DUEMQ_PORT…`) is
     /// passed over: nobody wrote it, and no setting has such a name.
-    pub fn read_environment(&mut self, variables: impl Iterator<Item = (String, String)>) -> Result<(), SettingsError> {
+    pub fn read_environment(
+        &mut self,
+        variables: impl Iterator<Item = (String, String)>,
+    ) -> Result<(), SettingsError> {
         for (variable, text) in variables {
             let Some(name) = variable.strip_prefix("DUEMQ_") else { continue };
             let orchestrators = name.starts_with("SERVICE_") || name == "PORT" || name.starts_with("PORT_");

@@ -16,7 +16,10 @@ fn refusal(written: &[(&str, &str)]) -> String {
 fn nothing_written_is_a_server_on_loopback_that_syncs() {
     let settings = checked(&[]).unwrap();
     assert_eq!(settings.data, PathBuf::from("duemq-data"));
-    assert_eq!((settings.listen, settings.advertise), (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 1])));
+    assert_eq!(
+        (settings.listen, settings.advertise),
+        (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 1]))
+    );
     assert_eq!(settings.ports, Ports { namesrv: 9876, broker: 10911, grpc: 8081 });
     assert_eq!(settings.ports.second(), 10909);
     assert_eq!(settings.flush, Flush::Sync);
@@ -86,7 +89,10 @@ fn each_bad_value_is_refused_with_its_key_value_and_range() {
     for (key, value, range) in cases {
         let said = refusal(&[(key, value)]);
         assert!(
-            said.contains(key) && said.contains(&format!("{value:?}")) && said.contains(range) && said.contains("command line"),
+            said.contains(key)
+                && said.contains(&format!("{value:?}"))
+                && said.contains(range)
+                && said.contains("command line"),
             "{key} = {value:?} was refused with: {said}"
         );
     }
@@ -96,7 +102,10 @@ fn each_bad_value_is_refused_with_its_key_value_and_range() {
 fn an_unknown_key_is_refused_wherever_it_is_written() {
     assert!(refusal(&[("max_dely", "1s")]).contains("\"max_dely\""));
     let mut raw = Raw::default();
-    let said = raw.read_environment([("DUEMQ_MAX_DELY".to_owned(), "1s".to_owned())].into_iter()).unwrap_err().to_string();
+    let said = raw
+        .read_environment([("DUEMQ_MAX_DELY".to_owned(), "1s".to_owned())].into_iter())
+        .unwrap_err()
+        .to_string();
     assert!(said.contains("DUEMQ_MAX_DELY"), "{said}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("duemq.toml");
@@ -107,7 +116,8 @@ fn an_unknown_key_is_refused_wherever_it_is_written() {
 #[test]
 fn variables_of_an_orchestrator_and_of_the_client_are_no_settings() {
     let mut raw = Raw::default();
-    let variables = ["DUEMQ_SERVICE_HOST", "DUEMQ_PORT", "DUEMQ_PORT_9876_TCP_ADDR", "DUEMQ_NAMESRV", "DUEMQ_CONFIG"];
+    let variables =
+        ["DUEMQ_SERVICE_HOST", "DUEMQ_PORT", "DUEMQ_PORT_9876_TCP_ADDR", "DUEMQ_NAMESRV", "DUEMQ_CONFIG"];
     raw.read_environment(variables.iter().map(|&name| (name.to_owned(), "x".to_owned()))).unwrap();
     assert!(Settings::check(&raw).is_ok());
 }
@@ -122,7 +132,10 @@ fn names_of_rocketmq_are_understood_with_their_units() {
         ("maxMessageSize", "1048576"),
     ])
     .unwrap();
-    assert_eq!((settings.flush, settings.max_delay_ms, settings.levels.max()), (Flush::Async, 259_200_000, 2));
+    assert_eq!(
+        (settings.flush, settings.max_delay_ms, settings.levels.max()),
+        (Flush::Async, 259_200_000, 2)
+    );
     assert_eq!((settings.broker_name.as_deref(), settings.max_body_bytes), (Some("broker-a"), 1 << 20));
     assert!(refusal(&[("flushDiskType", "SOMETIMES")]).contains("flushDiskType is \"SOMETIMES\""));
 }
@@ -157,10 +170,12 @@ fn an_address_listened_on_is_the_one_told_unless_another_is_set() {
     assert_eq!(checked(&[("listen", "127.0.0.2")]).unwrap().advertise, IpAddr::from([127, 0, 0, 2]));
     let set = checked(&[("listen", "0.0.0.0"), ("advertise", "10.1.2.3")]).unwrap();
     assert_eq!(set.advertise, IpAddr::from([10, 1, 2, 3]));
-    assert!(matches!(
-        checked(&[("listen", "0.0.0.0")]),
-        Ok(Settings { advertise, .. }) if !advertise.is_unspecified() && advertise.is_ipv4()
-    ) || matches!(checked(&[("listen", "0.0.0.0")]), Err(SettingsError::NoAdvertise { .. })));
+    assert!(
+        matches!(
+            checked(&[("listen", "0.0.0.0")]),
+            Ok(Settings { advertise, .. }) if !advertise.is_unspecified() && advertise.is_ipv4()
+        ) || matches!(checked(&[("listen", "0.0.0.0")]), Err(SettingsError::NoAdvertise { .. }))
+    );
 }
 
 #[test]

@@ -43,9 +43,12 @@ fn a_certificate_of_the_users_is_used_and_a_bad_one_named() {
     assert_eq!(loaded.cert, own);
     assert!(!elsewhere.path().join(CERT_FILE).exists());
 
-    let said = Tls::load(&settings(elsewhere.path(), &[("tls_cert", &key), ("tls_key", &key)])).unwrap_err().to_string();
+    let said = Tls::load(&settings(elsewhere.path(), &[("tls_cert", &key), ("tls_key", &key)]))
+        .unwrap_err()
+        .to_string();
     assert!(said.contains("tls_cert"), "{said}");
     let missing = folder.path().join("missing.pem");
-    let said = Tls::load(&settings(elsewhere.path(), &[("tls_cert", &own), ("tls_key", &missing)])).unwrap_err();
+    let said =
+        Tls::load(&settings(elsewhere.path(), &[("tls_cert", &own), ("tls_key", &missing)])).unwrap_err();
     assert!(said.to_string().contains("missing.pem") && said.to_string().contains("tls_key"), "{said}");
 }

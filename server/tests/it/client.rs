@@ -8,12 +8,24 @@ fn a_delayed_message_is_sent_and_received_on_time() {
     let server = Server::ready(folder.path(), &[]);
     let made = printed(&server.run(&["topic", "create", "orders", "--type", "delay", "--queues", "2"]));
     assert!(made.contains("DELAY") && made.contains("2 queues"), "{made}");
-    let sent = printed(&server.run(&["send", "orders", "cancel 4711", "--delay", "300ms", "--tag", "T", "--key", "k1"]));
+    let sent = printed(&server.run(&[
+        "send",
+        "orders",
+        "cancel 4711",
+        "--delay",
+        "300ms",
+        "--tag",
+        "T",
+        "--key",
+        "k1",
+    ]));
     let id = sent.lines().find_map(|line| line.strip_prefix("id ")).unwrap().to_owned();
     assert!(sent.contains("due 2"), "{sent}");
     let receive = ["receive", "orders", "--group", "workers", "--count", "1", "--timeout", "50s"];
     let received = printed(&server.run(&receive));
-    for part in ["cancel 4711", &id, "due ", "delivered ", "tag       T", "keys      k1", "of orders, offset 0"] {
+    for part in
+        ["cancel 4711", &id, "due ", "delivered ", "tag       T", "keys      k1", "of orders, offset 0"]
+    {
         assert!(received.contains(part), "{part:?} is missing in\n{received}");
     }
     assert!(!received.contains("early"), "{received}");
@@ -29,7 +41,16 @@ fn a_group_continues_where_it_was_and_another_begins_at_the_beginning() {
         printed(&server.run(&["send", "orders", body]));
     }
     let receive = |group: &str| {
-        let received = printed(&server.run(&["receive", "orders", "--group", group, "--count", "1", "--timeout", "50s"]));
+        let received = printed(&server.run(&[
+            "receive",
+            "orders",
+            "--group",
+            group,
+            "--count",
+            "1",
+            "--timeout",
+            "50s",
+        ]));
         received.lines().next().unwrap().to_owned()
     };
     assert_eq!([receive("a"), receive("a"), receive("b")], ["one", "two", "one"]);
@@ -62,14 +83,20 @@ fn what_the_server_refuses_is_told_in_its_words() {
 
 #[test]
 fn without_a_server_a_command_says_how_to_start_one() {
-    let (code, said) = complained(&duemq(&["send", "orders", "hello", "--namesrv", "127.0.0.1:1"]).output().unwrap());
+    let (code, said) =
+        complained(&duemq(&["send", "orders", "hello", "--namesrv", "127.0.0.1:1"]).output().unwrap());
     assert_eq!(code, Some(69), "{said}");
-    assert!(said.contains("duemq serve") && said.contains("127.0.0.1:1") && said.contains("refused"), "{said}");
+    assert!(
+        said.contains("duemq serve") && said.contains("127.0.0.1:1") && said.contains("refused"),
+        "{said}"
+    );
 }
 
 #[test]
 fn bad_names_are_refused_before_anybody_is_asked() {
-    for args in [["send", "no topic", "x"].as_slice(), &["receive", "t", "--group", "a b"], &["topic", "create", "é"]] {
+    for args in
+        [["send", "no topic", "x"].as_slice(), &["receive", "t", "--group", "a b"], &["topic", "create", "é"]]
+    {
         let (code, said) = complained(&duemq(args).output().unwrap());
         assert_eq!(code, Some(1), "{said}");
         assert!(said.contains("allowed are letters"), "{said}");

@@ -12,7 +12,10 @@ fn a_start_tells_the_folder_and_every_port() {
     let server = Server::ready(folder.path(), &[]);
     assert!(server.told.contains(folder.path().canonicalize().unwrap().to_str().unwrap()), "{}", server.told);
     for words in ["name server", "broker: ", "broker once more", "gRPC"] {
-        assert!(TcpStream::connect(("127.0.0.1", server.port(words))).is_ok(), "nobody is at the port of {words}");
+        assert!(
+            TcpStream::connect(("127.0.0.1", server.port(words))).is_ok(),
+            "nobody is at the port of {words}"
+        );
     }
     server.stop();
 }
@@ -41,7 +44,9 @@ fn a_port_in_use_is_named_and_ends_the_start() {
 #[test]
 fn a_wrong_setting_is_named_and_ends_the_start() {
     let folder = tempfile::tempdir().unwrap();
-    for (setting, word) in [("max_delay=5", "max_delay"), ("no_such_key=1", "no_such_key"), ("flush=often", "sync")] {
+    for (setting, word) in
+        [("max_delay=5", "max_delay"), ("no_such_key=1", "no_such_key"), ("flush=often", "sync")]
+    {
         let (code, said) = Server::start(folder.path(), &["--set", setting]).ended();
         assert_eq!(code, Some(78), "{said}");
         assert!(said.contains(word) && said.lines().count() == 1, "{said}");

@@ -23,8 +23,19 @@ const MAY_USE: [(&str, &[&str]); 15] = [
 ];
 
 const EVERYTHING: [&str; 13] = [
-    "model", "wire", "env", "journal", "store", "timer", "broker", "nameserver", "service", "client", "proto",
-    "remoting", "proxy",
+    "model",
+    "wire",
+    "env",
+    "journal",
+    "store",
+    "timer",
+    "broker",
+    "nameserver",
+    "service",
+    "client",
+    "proto",
+    "remoting",
+    "proxy",
 ];
 
 /// The rooms that are synchronous and deterministic.
@@ -32,7 +43,15 @@ const ENGINE: [&str; 8] = ["model", "wire", "env", "journal", "store", "timer", 
 
 /// What would make them otherwise.
 const NOT_IN_THE_ENGINE: [&str; 10] = [
-    "tokio", "tokio-util", "tonic", "async-trait", "futures-util", "crossbeam-channel", "rayon", "rand", "tracing",
+    "tokio",
+    "tokio-util",
+    "tonic",
+    "async-trait",
+    "futures-util",
+    "crossbeam-channel",
+    "rayon",
+    "rand",
+    "tracing",
     "anyhow",
 ];
 
@@ -46,7 +65,10 @@ fn rooms() -> Vec<Package> {
 
 /// The names of what a room's own code (not its tests) is built from.
 fn uses(room: &Package) -> impl Iterator<Item = &str> {
-    room.dependencies.iter().filter(|used| used.kind != DependencyKind::Development).map(|used| used.name.as_str())
+    room.dependencies
+        .iter()
+        .filter(|used| used.kind != DependencyKind::Development)
+        .map(|used| used.name.as_str())
 }
 
 fn none(broken: &[String]) {
@@ -60,7 +82,10 @@ fn rooms_use_only_the_rooms_they_may() {
     let mut broken = Vec::new();
     for room in &rooms {
         let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == room.name.as_str()) else {
-            broken.push(format!("{}: a new room; say in this test which rooms it may use, and draw it into ARCHITECTURE.md", room.name));
+            broken.push(format!(
+                "{}: a new room; say in this test which rooms it may use, and draw it into ARCHITECTURE.md",
+                room.name
+            ));
             continue;
         };
         for used in uses(room).filter(|used| names.contains(used) && !allowed.contains(used)) {
@@ -79,7 +104,10 @@ fn the_engine_has_no_runtime_no_threads_and_no_chance() {
     let mut broken = Vec::new();
     for room in rooms().iter().filter(|room| ENGINE.contains(&room.name.as_str())) {
         for used in uses(room).filter(|used| NOT_IN_THE_ENGINE.contains(used)) {
-            broken.push(format!("{} is an engine room and uses {used}: what it needs of the world comes through env", room.name));
+            broken.push(format!(
+                "{} is an engine room and uses {used}: what it needs of the world comes through env",
+                room.name
+            ));
         }
     }
     none(&broken);
@@ -90,7 +118,9 @@ fn the_nouns_have_no_wire_shape_of_their_own() {
     let broken: Vec<String> = rooms()
         .iter()
         .filter(|room| room.name.as_str() == "model")
-        .flat_map(|room| uses(room).filter(|used| used.starts_with("serde")).map(str::to_owned).collect::<Vec<_>>())
+        .flat_map(|room| {
+            uses(room).filter(|used| used.starts_with("serde")).map(str::to_owned).collect::<Vec<_>>()
+        })
         .map(|used| format!("model uses {used}: each front owns its wire shapes and converts by hand"))
         .collect();
     none(&broken);
@@ -121,7 +151,10 @@ fn every_room_obeys_the_workspaces_lints_and_stands_on_the_map() {
         }
         let engine = ENGINE.contains(&room.name.as_str()) && room.name.as_str() != "env";
         if engine && room.manifest_path.with_file_name("clippy.toml").exists() {
-            broken.push(format!("{}: an engine room obeys the root clippy.toml and has none of its own", room.name));
+            broken.push(format!(
+                "{}: an engine room obeys the root clippy.toml and has none of its own",
+                room.name
+            ));
         }
     }
     none(&broken);

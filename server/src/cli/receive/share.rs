@@ -15,7 +15,9 @@ pub struct Queue {
 pub fn queues(route: &TopicRouteData) -> Vec<Queue> {
     let readable = route.queue_datas.iter().filter(|data| data.perm & 4 != 0);
     let mut queues: Vec<Queue> = readable
-        .flat_map(|data| (0..data.read_queue_nums as i32).map(|id| Queue { broker: data.broker_name.clone(), id }))
+        .flat_map(|data| {
+            (0..data.read_queue_nums as i32).map(|id| Queue { broker: data.broker_name.clone(), id })
+        })
         .collect();
     queues.sort();
     queues

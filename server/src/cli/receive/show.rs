@@ -14,7 +14,8 @@ pub fn message(delivered: &Delivered) -> String {
     let property = |name| message.properties.get(name);
     let moment = |name| property(name).and_then(|ms| ms.parse::<i64>().ok());
     let mut text = format!("{}\n", body(&message.body, message.sys_flag));
-    let mut line = |what: &str, value: &str| writeln!(text, "  {what:<9} {value}").expect("a string takes all");
+    let mut line =
+        |what: &str, value: &str| writeln!(text, "  {what:<9} {value}").expect("a string takes all");
     line("id", &plain(property(property::UNIQ_KEY).unwrap_or("none")));
     let delivered_at = moment(property::TIMER_DEQUEUE_MS).unwrap_or(place.stored_at.as_millis());
     match moment(property::TIMER_DELIVER_MS) {
@@ -29,7 +30,10 @@ pub fn message(delivered: &Delivered) -> String {
             line(what, &plain(value));
         }
     }
-    line("queue", &format!("{} of {}, offset {}", place.queue_id.0, plain(&place.topic), place.queue_offset.0));
+    line(
+        "queue",
+        &format!("{} of {}, offset {}", place.queue_id.0, plain(&place.topic), place.queue_offset.0),
+    );
     text
 }
 
@@ -47,7 +51,9 @@ fn body(bytes: &[u8], flags: i32) -> String {
     }
     match std::str::from_utf8(bytes) {
         Ok(text) if text.len() <= SHOWN_MAX => plain(text),
-        Ok(text) => format!("{}… ({} bytes in all)", plain(&text[..text.floor_char_boundary(SHOWN_MAX)]), text.len()),
+        Ok(text) => {
+            format!("{}… ({} bytes in all)", plain(&text[..text.floor_char_boundary(SHOWN_MAX)]), text.len())
+        }
         Err(_) => format!("({} bytes that are no text)", bytes.len()),
     }
 }

@@ -47,5 +47,7 @@ fn a_tag_or_key_that_is_no_word_is_refused_with_its_name() {
 #[test]
 fn a_moment_that_is_past_is_said_to_be() {
     assert!(Due::At(0).said(&noon()).contains("at once"));
-    assert!(Due::After(900_000).said(&noon()).starts_with("due 2026-12-24") || cfg!(not(target_os = "linux")));
+    assert!(
+        Due::After(900_000).said(&noon()).starts_with("due 2026-12-24") || cfg!(not(target_os = "linux"))
+    );
 }

@@ -35,8 +35,15 @@ fn a_delayed_message_shows_when_it_was_due_and_how_late_it_came() {
         ("KEYS", "a b"),
     ];
     let shown = message(&delivered("cancel 4711".as_bytes(), 0, &properties));
-    for part in ["cancel 4711\n", "id        K1", "due ", "3 ms late", "tag       T", "keys      a b", "queue     3 of orders, offset 12"]
-    {
+    for part in [
+        "cancel 4711\n",
+        "id        K1",
+        "due ",
+        "3 ms late",
+        "tag       T",
+        "keys      a b",
+        "queue     3 of orders, offset 12",
+    ] {
         assert!(shown.contains(part), "{part:?} is missing in\n{shown}");
     }
 }
