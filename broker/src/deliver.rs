@@ -33,6 +33,12 @@ impl DueQueue {
         self.due.len()
     }
 
+    /// Takes out the message at `at`, where it has not left yet.
+    pub(crate) fn remove(&mut self, at: LogOffset) -> Option<Entry> {
+        let place = self.due.iter().position(|entry| entry.log_offset == at)?;
+        self.due.remove(place)
+    }
+
     /// The bytes of a message, where they were read ahead.
     pub(crate) fn staged(&self, extent: Extent) -> Option<Bytes> {
         self.staged.get(&extent.at).cloned()

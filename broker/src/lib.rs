@@ -22,12 +22,14 @@ mod deliver;
 mod filter;
 mod group;
 mod lease;
+mod lock;
 mod offset;
 mod park;
 mod pop;
 mod pull;
 mod query;
 mod read;
+mod recall;
 mod recover;
 mod reply;
 mod request;
@@ -48,12 +50,14 @@ pub use client::{
 pub use config::{Config, Flush};
 pub use filter::Filter;
 pub use group::{CreateGroup, CreateGroupError, GetGroup};
+pub use lock::{Lock, Unlock};
 pub use offset::{
     Bounds, CommitOffset, CommitOffsetError, GetBounds, QueryOffset, QueryOffsetError, SearchOffset,
 };
 pub use pop::{Pop, PopError, Popped, PoppedMessage};
 pub use pull::{Pull, PullError, PullOutcome, Pulled};
 pub use query::{Query, QueryError, View, ViewError};
+pub use recall::{Recall, RecallError, Recalled};
 pub use recover::Recovered;
 pub use request::{Reply, Request, RequestId, Verb};
 pub use send::{AutoCreate, Send, SendError, SendRefusal, Sent};
@@ -98,6 +102,8 @@ pub struct Broker {
     groups: group::Groups,
     clients: client::Clients,
     leases: lease::Leases,
+    locks: lock::Locks,
+    recalled: recall::RecalledMessages,
     parked: park::Parked,
     due: deliver::DueQueue,
     views: schedule::Views,
@@ -144,6 +150,9 @@ impl Broker {
             Request::Send(ask) => self.send(id, ask),
             Request::SendBack(ask) => self.send_back(id, ask),
             Request::Pull(ask) => self.pull(id, ask),
+            Request::Lock(ask) => self.lock(id, ask),
+            Request::Unlock(ask) => self.unlock(id, &ask),
+            Request::Recall(ask) => self.recall(id, ask),
             Request::Pop(ask) => self.pop(id, ask),
             Request::Ack(ask) => self.ack(id, &ask),
             Request::ChangeInvisible(ask) => self.change_invisible(id, ask),

@@ -65,7 +65,7 @@ impl Broker {
             return self.reply_now(id, Reply::Query(Err(QueryError::NotFound)));
         };
         // A match of the hash is only a candidate; how many of them are looked at is bounded.
-        let candidates: Vec<_> = self.keys.find(topic, &ask.key).take(4 * QUERY_MAX).collect();
+        let candidates: Vec<_> = self.keys.find(topic, &ask.key).rev().take(4 * QUERY_MAX).collect();
         self.read(candidates, Then::Query(id, ask.clone()));
     }
 

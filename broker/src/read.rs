@@ -2,9 +2,10 @@
 
 use crate::pop::Taken;
 use crate::work::Wanted;
-use crate::{Broker, PullError, Pulled, QueryError, ReadId, ReadWork, Reply, RequestId, SendBack};
+use crate::{Broker, PullError, Pulled, QueryError, ReadId, ReadWork, Recall, Reply, RequestId, SendBack};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
+use model::TopicId;
 use std::collections::{BTreeMap, VecDeque};
 use wire::stored::View;
 
@@ -21,6 +22,8 @@ pub(crate) enum Then {
     SendBack(RequestId, SendBack),
     /// Messages whose leases are over come again.
     Redeliver(Vec<crate::lease::Ended>),
+    /// A message is called back, where it waits.
+    Recall(RequestId, TopicId, Recall),
     /// A search is answered.
     Query(RequestId, crate::Query),
     /// A look is answered.
@@ -92,6 +95,7 @@ impl Broker {
                 self.send_back_read(id, &ask, bytes.ok().and_then(|all| all.into_iter().next()));
             }
             Then::Redeliver(ended) => self.redeliver(ended, bytes),
+            Then::Recall(id, topic, ask) => self.recall_read(id, topic, &ask, bytes),
             Then::Query(id, ask) => {
                 let answer = bytes.map_err(|error| QueryError::Unreadable { why: error.to_string() });
                 let answer = answer.and_then(|all| crate::query::fitting(&ask, all));

@@ -25,7 +25,7 @@ pub struct Recovered {
 pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Broker, Recovered), OpenError> {
     let mut replay = Replay::new(now);
     let (log, recovery) = journal::Log::open(disk, config.log.clone(), &mut |record| replay.apply(&record))?;
-    let Replay { store, offsets, keys, timer, topics, groups, leases, views, unknown, .. } = replay;
+    let Replay { store, offsets, keys, timer, topics, groups, leases, views, recalled, unknown, .. } = replay;
     let pending = timer.len() as u64;
     let overdue = timer.due_within(now.wall, usize::MAX).len() as u64;
     let mut broker = Broker {
@@ -41,6 +41,8 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         groups,
         clients: crate::client::Clients::default(),
         leases,
+        locks: crate::lock::Locks::default(),
+        recalled,
         parked: crate::park::Parked::default(),
         due: crate::deliver::DueQueue::default(),
         views,
@@ -69,6 +71,7 @@ struct Replay {
     groups: crate::group::Groups,
     leases: crate::lease::Leases,
     views: schedule::Views,
+    recalled: crate::recall::RecalledMessages,
     unknown: u64,
 }
 
@@ -84,6 +87,7 @@ impl Replay {
             groups: crate::group::Groups::default(),
             leases: crate::lease::Leases::default(),
             views: schedule::Views::new(),
+            recalled: crate::recall::RecalledMessages::default(),
             unknown: 0,
         }
     }
@@ -122,7 +126,8 @@ impl Replay {
                 _ => return None,
             },
             Kind::Checkpoint | Kind::Pad => {}
-            Kind::TimerRecall | Kind::TimerReschedule | Kind::DeliverRef => return None,
+            Kind::TimerRecall => self.recalled(record)?,
+            Kind::TimerReschedule | Kind::DeliverRef => return None,
         }
         Some(())
     }
@@ -164,6 +169,19 @@ impl Replay {
             key_hash: view.property(property::UNIQ_KEY).map_or(0, |key| store::key_hash(topic, key)),
             level,
         });
+        Some(())
+    }
+
+    fn recalled(&mut self, record: &Record<'_>) -> Option<()> {
+        let keys = record::Recall::decode(record.payload).ok()?.keys;
+        let deliver_at = Timestamp::from_millis(i64::try_from(record.header.due_ms).ok()?);
+        let entry = self.timer.remove(deliver_at, record.header.reference)?;
+        let extent = Extent { at: entry.log_offset, length: entry.length };
+        for key in &keys {
+            self.keys.remove(entry.topic, key, extent);
+        }
+        self.views.left(entry.level);
+        self.recalled.insert(&entry);
         Some(())
     }
 

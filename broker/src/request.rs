@@ -5,12 +5,14 @@ use crate::cancel::Cancel;
 use crate::change_invisible::{ChangeInvisible, ChangeInvisibleError};
 use crate::client::{Consumers, ConsumersError, Disconnect, Register, RegisterError, Unregister};
 use crate::group::{CreateGroup, CreateGroupError, GetGroup};
+use crate::lock::{Lock, Unlock};
 use crate::offset::{
     Bounds, CommitOffset, CommitOffsetError, GetBounds, QueryOffset, QueryOffsetError, SearchOffset,
 };
 use crate::pop::{Pop, PopError, Popped};
 use crate::pull::{Pull, PullError, Pulled};
 use crate::query::{Query, QueryError, View, ViewError};
+use crate::recall::{Recall, RecallError, Recalled};
 use crate::send::{Send, SendError, Sent};
 use crate::send_back::{SendBack, SendBackError};
 use crate::topic::{CreateTopic, CreateTopicError, GetTopic};
@@ -73,6 +75,12 @@ verbs! {
     SendBack(SendBack) -> Result<(), SendBackError>;
     /// Read by offset.
     Pull(Pull) -> Result<Pulled, PullError>;
+    /// Hold queues for one member.
+    Lock(Lock) -> Vec<(model::TopicName, model::QueueId)>;
+    /// Let go of queues.
+    Unlock(Unlock) -> ();
+    /// Call a delayed message back.
+    Recall(Recall) -> Result<Recalled, RecallError>;
     /// Take with leases.
     Pop(Pop) -> Result<Popped, PopError>;
     /// Finish what was popped.

@@ -256,7 +256,8 @@ impl Broker {
                 return Err(SendRefusal::GroupUnknown { group: group.to_string() });
             };
             let max = ask.max_reconsume_times.unwrap_or(settings.retry_max as i32);
-            if ask.messages.iter().any(|message| message.reconsume_times > max) {
+            let ordered = self.locks.any(&group, self.now.monotonic);
+            if ordered || ask.messages.iter().any(|message| message.reconsume_times > max) {
                 return Ok(self.dead_letter_topic(&group));
             }
             return Ok(self.retry_topic(&group));

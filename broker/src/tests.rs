@@ -2,6 +2,7 @@
 
 mod consume;
 mod deliver;
+mod recall;
 mod recover;
 mod retry;
 mod send;

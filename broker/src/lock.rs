@@ -1,0 +1,74 @@
+//! Lock: a member of a group that consumes in order holds queues for itself, for a minute at a time.
+//!
+//! Peer: `RebalanceLockManager` (RocketMQ), whose locks also last 60 s. Nothing of it is kept over a restart.
+
+use crate::{Broker, Reply, RequestId};
+use model::{ClientId, GroupName, Monotonic, QueueId, TopicName};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a lock lasts unless its holder asks again.
+const LOCK_LASTS: Duration = Duration::from_secs(60);
+
+/// Queues that a member wants for itself.
+#[derive(Clone, Debug)]
+pub struct Lock {
+    /// The group.
+    pub group: GroupName,
+    /// The member.
+    pub client: ClientId,
+    /// The queues.
+    pub queues: Vec<(TopicName, QueueId)>,
+}
+
+/// Queues that a member no longer needs for itself.
+#[derive(Clone, Debug)]
+pub struct Unlock {
+    /// The group.
+    pub group: GroupName,
+    /// The member.
+    pub client: ClientId,
+    /// The queues.
+    pub queues: Vec<(TopicName, QueueId)>,
+}
+
+type Queue = (TopicName, QueueId);
+
+/// Who holds which queue, and until when.
+#[derive(Debug, Default)]
+pub(crate) struct Locks(BTreeMap<GroupName, BTreeMap<Queue, (ClientId, Monotonic)>>);
+
+impl Locks {
+    /// Whether a group holds any queue: it then consumes in order.
+    pub(crate) fn any(&self, group: &GroupName, now: Monotonic) -> bool {
+        self.0.get(group).is_some_and(|queues| queues.values().any(|(_, until)| *until > now))
+    }
+}
+
+impl Broker {
+    pub(crate) fn lock(&mut self, id: RequestId, ask: Lock) {
+        let now = self.now.monotonic;
+        let held = self.locks.0.entry(ask.group).or_default();
+        held.retain(|_, (_, until)| *until > now);
+        let mut locked = Vec::new();
+        for queue in ask.queues {
+            let (holder, until) = held.entry(queue.clone()).or_insert_with(|| (ask.client.clone(), now));
+            if *holder == ask.client {
+                *until = now.after(LOCK_LASTS);
+                locked.push(queue);
+            }
+        }
+        self.reply_now(id, Reply::Lock(locked));
+    }
+
+    pub(crate) fn unlock(&mut self, id: RequestId, ask: &Unlock) {
+        if let Some(held) = self.locks.0.get_mut(&ask.group) {
+            for queue in &ask.queues {
+                if held.get(queue).is_some_and(|(holder, _)| *holder == ask.client) {
+                    held.remove(queue);
+                }
+            }
+        }
+        self.reply_now(id, Reply::Unlock(()));
+    }
+}

@@ -1,0 +1,189 @@
+//! Recall: a delayed message is called back before its moment, and the answer is the truth.
+//!
+//! A message is known by its topic and its `UNIQ_KEY`. A producer's retry can have stored it twice: then every
+//! copy that still waits is called back.
+
+use crate::read::Then;
+use crate::{Broker, Reply, RequestId};
+use bytes::Bytes;
+use journal::{Extent, Header, Kind, ReadError};
+use model::{LogOffset, Timestamp, TopicId, TopicName};
+use std::collections::BTreeMap;
+use wire::recall_handle::RecallHandle;
+use wire::stored::View;
+use wire::{property, record};
+
+/// A message to call back.
+#[derive(Clone, Debug)]
+pub struct Recall {
+    /// The topic it was sent to, as the client says.
+    pub topic: TopicName,
+    /// What its send was answered with.
+    pub handle: RecallHandle,
+}
+
+/// What became of a recall that was well asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recalled {
+    /// It is never delivered; also where it was called back before.
+    Recalled,
+    /// It was delivered already, or its moment has passed.
+    TooLate,
+    /// Nothing of that id waits, nor is known to have waited.
+    Unknown,
+}
+
+/// Why a recall is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecallError {
+    /// The caller's: the topic does not exist.
+    #[error("topic {topic} does not exist")]
+    TopicUnknown {
+        /// The topic.
+        topic: TopicName,
+    },
+    /// The caller's: the handle is another topic's.
+    #[error("the recall handle is of topic {handle}, asked for was {topic}")]
+    WrongTopic {
+        /// The topic asked for.
+        topic: TopicName,
+        /// The topic in the handle.
+        handle: String,
+    },
+    /// The caller's: the handle is another broker's.
+    #[error("the recall handle is of broker {handle}, this is {broker}")]
+    WrongBroker {
+        /// This broker.
+        broker: String,
+        /// The broker in the handle.
+        handle: String,
+    },
+    /// Ours: a message could not be read.
+    #[error("reading a message: {why}")]
+    Unreadable {
+        /// Why.
+        why: String,
+    },
+    /// Ours, passing: the log cannot be written.
+    #[error("the log cannot be written: {why}")]
+    Unavailable {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Copies of one id that are looked at, at most: a producer's retries make a few.
+const COPIES_MAX: usize = 256;
+
+/// Messages that were called back, by topic and hash of the key, with the moment they were wanted at.
+#[derive(Debug, Default)]
+pub(crate) struct RecalledMessages(BTreeMap<(TopicId, u64), Timestamp>);
+
+impl RecalledMessages {
+    pub(crate) fn insert(&mut self, entry: &timer::Entry) {
+        self.0.insert((entry.topic, entry.key_hash), entry.deliver_at);
+    }
+
+    fn contains(&self, topic: TopicId, key: &str) -> bool {
+        self.0.contains_key(&(topic, store::key_hash(topic, key)))
+    }
+}
+
+impl Broker {
+    pub(crate) fn recall(&mut self, id: RequestId, ask: Recall) {
+        match self.may_recall(&ask) {
+            Ok(topic) => {
+                let copies = self.keys.find(topic, &ask.handle.unique_key).rev().take(COPIES_MAX).collect();
+                self.read(copies, Then::Recall(id, topic, ask));
+            }
+            Err(refused) => self.reply_now(id, Reply::Recall(Err(refused))),
+        }
+    }
+
+    fn may_recall(&self, ask: &Recall) -> Result<TopicId, RecallError> {
+        if let Some(why) = self.unwritable() {
+            return Err(RecallError::Unavailable { why });
+        }
+        let Some(topic) = self.topics.get(&ask.topic) else {
+            return Err(RecallError::TopicUnknown { topic: ask.topic.clone() });
+        };
+        if ask.handle.topic != ask.topic.as_str() {
+            let (topic, handle) = (ask.topic.clone(), ask.handle.topic.clone());
+            return Err(RecallError::WrongTopic { topic, handle });
+        }
+        if ask.handle.broker != self.config.broker_name {
+            let (broker, handle) = (self.config.broker_name.clone(), ask.handle.broker.clone());
+            return Err(RecallError::WrongBroker { broker, handle });
+        }
+        Ok(topic.id)
+    }
+
+    /// The copies were read: calls back those that still wait, and says what became of the message.
+    pub(crate) fn recall_read(
+        &mut self,
+        id: RequestId,
+        topic: TopicId,
+        ask: &Recall,
+        copies: Result<Vec<Bytes>, ReadError>,
+    ) {
+        let answer = match (copies, self.unwritable()) {
+            (Err(error), _) => Err(RecallError::Unreadable { why: error.to_string() }),
+            (_, Some(why)) => Err(RecallError::Unavailable { why }),
+            (Ok(copies), None) => Ok(self.recalled(topic, ask, &copies)),
+        };
+        self.reply_safe(id, Reply::Recall(answer));
+    }
+
+    fn recalled(&mut self, topic: TopicId, ask: &Recall, copies: &[Bytes]) -> Recalled {
+        let key = &ask.handle.unique_key;
+        let (mut recalled, mut visible) = (false, false);
+        for bytes in copies {
+            let Ok(view) = View::parse(bytes) else { continue };
+            // A match of the hash is only a candidate, and another topic may use the same key.
+            if view.topic() != ask.topic.as_str() || view.property(property::UNIQ_KEY) != Some(key) {
+                continue;
+            }
+            match self.recall_one(&view) {
+                true => recalled = true,
+                false => visible = true,
+            }
+        }
+        recalled |= self.recalled.contains(topic, key);
+        match (visible, recalled) {
+            (true, _) => Recalled::TooLate,
+            (false, true) => Recalled::Recalled,
+            (false, false) if ask.handle.deliver_at <= self.now.wall => Recalled::TooLate,
+            (false, false) => Recalled::Unknown,
+        }
+    }
+
+    /// Takes a message out of the timer, where it waits there.
+    fn recall_one(&mut self, view: &View<'_>) -> bool {
+        let asked = view.property(property::TIMER_DELIVER_MS).and_then(|ms| ms.parse().ok());
+        let Some(entry) =
+            asked.and_then(|ms| self.take_pending(Timestamp::from_millis(ms), view.log_offset()))
+        else {
+            return false;
+        };
+        let keys = crate::append::keys_of(view);
+        let extent = Extent { at: entry.log_offset, length: entry.length };
+        for key in &keys {
+            self.keys.remove(entry.topic, key, extent);
+        }
+        let mut payload = Vec::new();
+        record::Recall { keys }.encode(&mut payload);
+        let due_ms = u64::try_from(entry.deliver_at.as_millis()).expect("parked moments are after the epoch");
+        let header =
+            Header { kind: Kind::TimerRecall, flags: entry.level, due_ms, reference: entry.log_offset };
+        self.log.append(header, payload.len(), |_, into| into.extend_from_slice(&payload));
+        self.views.left(entry.level);
+        self.recalled.insert(&entry);
+        self.stats.recalled += 1;
+        true
+    }
+
+    /// Takes a message that waits out of the timer, or out of what is due and has not left yet.
+    fn take_pending(&mut self, deliver_at: Timestamp, at: LogOffset) -> Option<timer::Entry> {
+        self.timer.remove(deliver_at, at).or_else(|| self.due.remove(at))
+    }
+}
