@@ -65,6 +65,8 @@ async fn a_client_that_left_is_taken_out_of_the_broker_and_its_old_stream_counts
     assert!(!clients.leave(&id("c")), "it is not known any more");
     let (new, again) = clients.enter(&id("c")).unwrap();
     assert_ne!(again, connection);
+    assert!(!clients.settle(&id("c"), connection, known(connection)), "what it said before it left");
+    assert!(clients.known(&id("c")).is_none());
     drop(old);
     assert_eq!(clients.lock()[&id("c")].streams, 1, "the new stream still counts");
     drop(new);
