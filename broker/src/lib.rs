@@ -260,7 +260,8 @@ impl Broker {
                 .flatten()
                 .min();
         }
-        if self.log.appended() > self.log.written() || !self.with_leases.is_empty() {
+        let moves = !self.with_leases.is_empty() || !self.pop_touched.is_empty();
+        if moves || self.log.appended() > self.log.written() {
             return Some(Duration::ZERO);
         }
         let monotonic = [self.parked.next_deadline(), self.leases.next_end(), self.offsets_due()];

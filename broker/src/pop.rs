@@ -2,7 +2,7 @@
 
 use crate::config::{ANSWER_BYTES_MAX, MESSAGES_MAX, SCAN_MAX, WAIT_MAX};
 use crate::filter::Filter;
-use crate::lease::{Key, Progress};
+use crate::lease::{Held, Key, Progress};
 use crate::park::Waiting;
 use crate::read::Then;
 use crate::{Broker, Reply, RequestId};
@@ -353,6 +353,10 @@ impl Broker {
         let Taken { id, ask, topic, deadline, items, rest } = taken;
         let mut messages = Vec::with_capacity(items.len());
         for (item, bytes) in items.into_iter().zip(bytes) {
+            // Reading took longer than the lease lasted: it comes again, or has already.
+            if self.leases.held(&item.key, item.queue_offset, item.pop_time, self.now) != Held::Valid {
+                continue;
+            }
             let Ok(view) = stored::View::parse(&bytes) else {
                 continue;
             };
@@ -367,10 +371,9 @@ impl Broker {
             messages.push(PoppedMessage { handle, queue_offset: item.queue_offset, attempt, bytes });
         }
         if messages.is_empty() {
-            // Its time goes on from where it was; what it skipped is finished, so this ends.
-            if let Some(ask) = self.pop_now(topic, id, ask, deadline) {
-                self.pop_waits(topic, id, ask, deadline);
-            }
+            // It looks further in its next turn, if it may wait for one: others have theirs in between.
+            self.pop_waits(topic, id, ask, deadline);
+            self.pop_touched.insert(topic);
             return;
         }
         let pop_time = messages.first().map_or(0, |message| message.handle.pop_time);

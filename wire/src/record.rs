@@ -8,11 +8,13 @@ mod fields;
 mod leases;
 mod meta;
 mod offsets;
+mod recall;
 
 pub use acks::{AckEntry, Acks};
 pub use leases::{LeaseEntry, Leases};
 pub use meta::Meta;
 pub use offsets::{OffsetEntry, Offsets};
+pub use recall::Recall;
 
 /// Why a payload is not what its record says. The log checks its bytes, so this is a payload of another
 /// version, or a fault of ours.
