@@ -8,8 +8,8 @@
 
 pub mod message_id;
 pub mod property;
-pub mod receipt_handle;
 pub mod recall_handle;
+pub mod receipt_handle;
 pub mod record;
 pub mod remoting;
 pub mod stored;
