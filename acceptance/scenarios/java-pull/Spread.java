@@ -1,6 +1,7 @@
 import java.util.*;
+import java.util.concurrent.*;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
-import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.*;
 import org.apache.rocketmq.common.message.*;
 
 /** 1,000 messages with random due times within ten seconds, by the remoting client. */
@@ -15,13 +16,16 @@ public final class Spread {
             Harness.Inbox<MessageExt> in = new Harness.Inbox<>();
             DefaultMQPushConsumer c = Rmq.consume(topic, topic, in);
             Random random = new Random(4);
-            long base = System.currentTimeMillis() + 4000;
+            long base = System.currentTimeMillis() + 6000;
+            ExecutorService senders = Executors.newFixedThreadPool(16);
+            List<Future<SendResult>> sent = new ArrayList<>();
             for (int i = 0; i < COUNT; i++) {
                 long due = base + random.nextInt(10_000);
                 Message m = Rmq.msg(topic, i + " " + due);
                 m.setDeliverTimeMs(due);
-                p.send(m);
+                sent.add(senders.submit(() -> p.send(m)));
             }
+            for (Future<SendResult> s : sent) Harness.same(SendStatus.SEND_OK, s.get().getSendStatus(), "status of a send");
             Harness.check(System.currentTimeMillis() < base, "sending took too long for this case to mean anything");
             var got = in.await(COUNT, 30, "messages");
             Thread.sleep(1000);

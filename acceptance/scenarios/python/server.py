@@ -47,6 +47,7 @@ class Server:
         log.close()
         for line in self.process.stdout:
             if line.startswith("ready in "):
+                self.ready_ms = int(line.split()[2])
                 return (time.monotonic() - began) * 1000
         raise RuntimeError(f"the server did not get ready, see {self.folder}/log")
 
