@@ -55,8 +55,11 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status, Streaming};
 
-/// The largest call taken, in bytes: several messages of the largest size, and their properties.
+/// The largest call taken, in bytes, unless one message of the largest size needs more.
 const INBOUND_MAX: usize = 16 << 20;
+
+/// What a message may need besides its body.
+const INBOUND_ROOM: usize = 1 << 20;
 
 /// Calls at once on one connection; more wait at the client.
 const STREAMS_MAX: u32 = 1024;
@@ -112,7 +115,8 @@ impl Proxy {
     {
         let stopping = self.stopping.clone();
         let clients = Arc::clone(&self.clients);
-        let verbs = MessagingServiceServer::new(self).max_decoding_message_size(INBOUND_MAX);
+        let inbound_max = INBOUND_MAX.max(self.settings.body_max.saturating_add(INBOUND_ROOM));
+        let verbs = MessagingServiceServer::new(self).max_decoding_message_size(inbound_max);
         let serving = Server::builder()
             .max_concurrent_streams(STREAMS_MAX)
             .http2_keepalive_interval(Some(PING_EVERY))

@@ -86,6 +86,18 @@ async fn a_call_without_a_client_id_is_refused_in_its_answer() {
 }
 
 #[tokio::test]
+async fn a_call_past_the_limit_is_refused_and_its_connection_goes_on() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Normal).await;
+    let of = |length: usize| v2::Message { body: vec![7; length].into(), ..message("m") };
+    let error = world.client.send_message(call(v2::SendMessageRequest { messages: vec![of(17 << 20)] }));
+    assert_eq!(error.await.unwrap_err().code(), tonic::Code::OutOfRange);
+    let sent = world.send(vec![of(5 << 20)]).await;
+    assert_eq!(sent.status.unwrap().code(), Code::MessageBodyTooLarge);
+    assert_eq!(world.send(vec![of(4 << 20)]).await.status.unwrap().code(), Code::Ok);
+}
+
+#[tokio::test]
 async fn a_receive_without_settings_a_group_or_a_deadline_is_served() {
     let mut world = world().await;
     world.topic("t", TopicKind::Normal).await;
