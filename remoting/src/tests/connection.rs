@@ -98,15 +98,10 @@ async fn a_connection_with_enough_to_answer_is_not_read_from() {
     assert_eq!(heard, [(first, 5), (third, 5), (second, 9)]);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_client_that_does_not_read_is_not_read_from_and_nothing_is_lost() {
-    let mut settings = Settings::new(store_host());
-    settings.outbox_bytes_max = 1000;
-    settings.in_flight_max = 8;
+/// Asks `bursts` times 100 questions, a second apart, and reads no answer until the server reads no more; then all.
+async fn ask_without_reading(settings: Settings, bursts: i32) {
     let server = Server::start_with(settings, |_| {});
-    let mut client = server.connect();
     let (ours, theirs) = tokio::io::duplex(100);
-    client.stream = ours;
     let service = Arc::new(server.service.clone());
     let peer = "127.0.0.1:4000".parse().unwrap();
     tokio::spawn(serve_connection(
@@ -116,28 +111,46 @@ async fn a_client_that_does_not_read_is_not_read_from_and_nothing_is_lost() {
         Arc::clone(&server.settings),
         server.shutdown.clone(),
     ));
-    let (mut reader, mut writer) = tokio::io::split(client.stream);
+    let (mut reader, mut writer) = tokio::io::split(ours);
     let ask = tokio::spawn(async move {
-        let mut bytes = BytesMut::new();
-        for opaque in 0..200 {
-            let mut command = request(RequestCode::GetMaxOffset, &[("topic", "T"), ("queueId", "0")]);
-            command.opaque = opaque;
-            command.encode(&mut bytes);
+        for burst in 0..bursts {
+            let mut bytes = BytesMut::new();
+            for n in 0..100 {
+                let mut command = request(RequestCode::GetMaxOffset, &[("topic", "T"), ("queueId", "0")]);
+                command.opaque = burst * 100 + n;
+                command.encode(&mut bytes);
+            }
+            writer.write_all(&bytes).await.unwrap();
+            sleep(Duration::from_secs(1)).await;
         }
-        writer.write_all(&bytes).await.unwrap();
         writer
     });
-    sleep(Duration::from_secs(1)).await;
-    assert!(!ask.is_finished(), "200 requests fit nowhere while no answer is read");
+    sleep(Duration::from_secs(10)).await;
+    assert!(!ask.is_finished(), "the requests fit nowhere while no answer is read");
     let (mut inbox, mut heard) = (BytesMut::new(), Vec::new());
-    while heard.len() < 200 {
+    while heard.len() < bursts as usize * 100 {
         reader.read_buf(&mut inbox).await.unwrap();
         while let Some(answer) = frame::decode(&mut inbox, frame::MAX_BYTES).unwrap() {
             heard.push(answer.opaque);
         }
     }
     heard.sort_unstable();
-    assert_eq!(heard, (0..200).collect::<Vec<_>>());
+    assert_eq!(heard, (0..bursts * 100).collect::<Vec<_>>(), "nothing is lost");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_is_not_read_from_beyond_its_requests_in_flight() {
+    let mut settings = Settings::new(store_host());
+    settings.outbox_bytes_max = 1000;
+    settings.in_flight_max = 8;
+    ask_without_reading(settings, 2).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_is_not_read_from_beyond_the_bytes_it_has_to_read() {
+    let mut settings = Settings::new(store_host());
+    settings.outbox_bytes_max = 1000;
+    ask_without_reading(settings, 2).await;
 }
 
 #[tokio::test(start_paused = true)]

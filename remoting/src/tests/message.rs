@@ -88,6 +88,11 @@ async fn a_waiting_pull_is_answered_nothing_when_its_time_is_over() {
     let answer = client.ask_for(ResponseCode::PullNotFound, pull("T", 1, 20_000)).await;
     assert_eq!((field(&answer, "nextBeginOffset"), field(&answer, "maxOffset")), (1, 1));
     assert!((20_000..20_010).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
+    let mut at_once = pull("T", 1, 20_000);
+    at_once.ext.set("sysFlag", pull::SUBSCRIPTION);
+    let began = Instant::now();
+    client.ask_for(ResponseCode::PullNotFound, at_once).await;
+    assert!(began.elapsed().as_millis() < 10, "it waits only where its bit says so");
     let answer = client.ask_for(ResponseCode::PullOffsetMoved, pull("T", 9, 20_000)).await;
     assert_eq!((field(&answer, "nextBeginOffset"), answer.body.len()), (1, 0));
 }
