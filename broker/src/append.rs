@@ -31,7 +31,8 @@ impl Broker {
         Appended { extent, queue_offset }
     }
 
-    /// Appends a message that waits until `deliver_at`, asked for by `level` or (0) by a time.
+    /// Appends a message that waits until `deliver_at`, asked for by `level` or (0) by a time. `reference` is the
+    /// record that it ends: that of its half, say.
     pub(crate) fn append_parked(
         &mut self,
         topic: &Topic,
@@ -39,10 +40,11 @@ impl Broker {
         message: &Message,
         deliver_at: Timestamp,
         level: u8,
+        reference: LogOffset,
     ) -> Appended {
         let queue_offset = self.views.accepted(level);
         let due_ms = u64::try_from(deliver_at.as_millis()).expect("a moment ahead of now is after the epoch");
-        let header = Header { kind: Kind::TimerPut, flags: level, due_ms, reference: LogOffset(0) };
+        let header = Header { kind: Kind::TimerPut, flags: level, due_ms, reference };
         let extent = self.append_stored(header, topic, queue_id, QueueOffset(0), message);
         for key in keys(message) {
             self.keys.insert(topic.id, &key, extent);
@@ -147,7 +149,7 @@ impl Broker {
 }
 
 /// The keys a message is found by: its `UNIQ_KEY` and each word of `KEYS`.
-fn keys(message: &Message) -> Vec<String> {
+pub(crate) fn keys(message: &Message) -> Vec<String> {
     split_keys(message.properties.get(property::UNIQ_KEY), message.properties.get(property::KEYS))
 }
 

@@ -1,6 +1,7 @@
 //! Clients: who is connected, what each produces and consumes, and who must hear of changes.
 
 use crate::filter::Filter;
+use crate::transaction::Check;
 use crate::{Broker, Reply, RequestId, Work};
 use model::{ClientId, ConnectionId, ConsumeFrom, ConsumeKind, GroupName, MessageModel, TopicName};
 use std::collections::BTreeMap;
@@ -109,6 +110,8 @@ pub enum Notice {
         /// The group.
         group: GroupName,
     },
+    /// A half message waits for its producer's word.
+    CheckTransaction(Box<Check>),
 }
 
 /// A member of a group, by the connection it came by.
@@ -130,6 +133,12 @@ impl Clients {
     pub(crate) fn subscription(&self, group: &GroupName, topic: &TopicName) -> Option<&Subscription> {
         let members = self.consumers.get(group)?.values();
         members.flat_map(|m| &m.subscriptions).filter(|s| s.topic == *topic).max_by_key(|s| s.version)
+    }
+
+    /// A producer of a group, another one each turn.
+    pub(crate) fn producer(&self, group: &str, turn: u32) -> Option<ConnectionId> {
+        let members = self.producers.get(group).filter(|members| !members.is_empty())?;
+        members.keys().nth(turn as usize % members.len()).copied()
     }
 
     /// The connections of a group's members.

@@ -38,6 +38,7 @@ mod send;
 mod send_back;
 mod stats;
 mod topic;
+mod transaction;
 mod work;
 
 pub use ack::{Ack, AckError};
@@ -48,7 +49,7 @@ pub use client::{
     Unregister,
 };
 pub use config::{Config, Flush};
-pub use filter::Filter;
+pub use filter::{Filter, Sql, SqlError};
 pub use group::{CreateGroup, CreateGroupError, GetGroup};
 pub use lock::{Lock, Unlock};
 pub use offset::{
@@ -64,6 +65,7 @@ pub use send::{AutoCreate, Send, SendError, SendRefusal, Sent};
 pub use send_back::{SendBack, SendBackError};
 pub use stats::Stats;
 pub use topic::{CreateTopic, CreateTopicError, GetTopic};
+pub use transaction::{Check, EndTransaction, EndTransactionError, HalfName, Resolution};
 pub use work::{Done, ReadId, ReadWork, Work};
 
 use crate::reply::{Once, Replies};
@@ -104,6 +106,7 @@ pub struct Broker {
     leases: lease::Leases,
     locks: lock::Locks,
     recalled: recall::RecalledMessages,
+    halves: transaction::Halves,
     parked: park::Parked,
     due: deliver::DueQueue,
     views: schedule::Views,
@@ -153,6 +156,7 @@ impl Broker {
             Request::Lock(ask) => self.lock(id, ask),
             Request::Unlock(ask) => self.unlock(id, &ask),
             Request::Recall(ask) => self.recall(id, ask),
+            Request::EndTransaction(ask) => self.end_transaction(id, ask),
             Request::Pop(ask) => self.pop(id, ask),
             Request::Ack(ask) => self.ack(id, &ask),
             Request::ChangeInvisible(ask) => self.change_invisible(id, ask),
@@ -181,6 +185,7 @@ impl Broker {
         if self.failing.is_none() {
             self.expire_leases();
             self.deliver(budget);
+            self.check_halves();
             self.write_offsets();
         }
     }
@@ -264,7 +269,12 @@ impl Broker {
         if moves || self.log.appended() > self.log.written() {
             return Some(Duration::ZERO);
         }
-        let monotonic = [self.parked.next_deadline(), self.leases.next_end(), self.offsets_due()];
+        let monotonic = [
+            self.parked.next_deadline(),
+            self.leases.next_end(),
+            self.offsets_due(),
+            self.halves.next_check(),
+        ];
         let monotonic = monotonic.into_iter().flatten().map(|at| at.since(now.monotonic));
         monotonic.chain(self.next_delivery(now)).min()
     }
@@ -273,6 +283,7 @@ impl Broker {
     pub fn stats(&self) -> Stats {
         let mut stats = self.stats;
         stats.pending = self.timer.len() as u64 + self.due.len() as u64;
+        stats.halves = self.halves.len() as u64;
         stats.parked = self.parked.len() as u64;
         stats.unanswered = (self.replies.len() + self.with_leases.len()) as u64;
         stats

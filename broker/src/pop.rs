@@ -11,7 +11,7 @@ use journal::{Extent, ReadError};
 use model::{GroupName, Monotonic, QueueId, QueueOffset, TopicId, TopicName};
 use std::time::Duration;
 use wire::receipt_handle::Retry;
-use wire::{ReceiptHandle, property, stored};
+use wire::{ReceiptHandle, stored};
 
 /// A take from a topic and its retry topic.
 #[derive(Clone, Debug)]
@@ -360,7 +360,7 @@ impl Broker {
             let Ok(view) = stored::View::parse(&bytes) else {
                 continue;
             };
-            if !ask.filter.matches(view.property(property::TAGS)) {
+            if !ask.filter.matches(&view) {
                 self.leases.finish(&item.key, item.queue_offset, item.pop_time, self.now);
                 self.commit_popped(&item.key);
                 continue;

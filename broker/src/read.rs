@@ -1,11 +1,12 @@
 //! Read: messages come from memory where they are recent, else from a worker, and then it goes on.
 
 use crate::pop::Taken;
+use crate::transaction::EndTransaction;
 use crate::work::Wanted;
 use crate::{Broker, PullError, Pulled, QueryError, ReadId, ReadWork, Recall, Reply, RequestId, SendBack};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
-use model::TopicId;
+use model::{QueueOffset, TopicId};
 use std::collections::{BTreeMap, VecDeque};
 use wire::stored::View;
 
@@ -24,6 +25,10 @@ pub(crate) enum Then {
     Redeliver(Vec<crate::lease::Ended>),
     /// A message is called back, where it waits.
     Recall(RequestId, TopicId, Recall),
+    /// A half message ends.
+    EndTransaction(RequestId, EndTransaction),
+    /// The producer of a half message, at that offset and asked so often before, is asked.
+    CheckHalf(Extent, QueueOffset, u32),
     /// A search is answered.
     Query(RequestId, crate::Query),
     /// A look is answered.
@@ -96,6 +101,8 @@ impl Broker {
             }
             Then::Redeliver(ended) => self.redeliver(ended, bytes),
             Then::Recall(id, topic, ask) => self.recall_read(id, topic, &ask, bytes),
+            Then::EndTransaction(id, ask) => self.end_read(id, &ask, bytes),
+            Then::CheckHalf(extent, offset, checks) => self.check_read(extent, offset, checks, bytes),
             Then::Query(id, ask) => {
                 let answer = bytes.map_err(|error| QueryError::Unreadable { why: error.to_string() });
                 let answer = answer.and_then(|all| crate::query::fitting(&ask, all));

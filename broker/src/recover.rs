@@ -1,6 +1,7 @@
 //! Recover: all that is derived from the log is built anew from it, record by record.
 
 use crate::append::keys_of;
+use crate::transaction::{HALF_TOPIC, first_check};
 use crate::{Broker, Config, Stats, schedule};
 use env::Disk;
 use journal::{Extent, Kind, OpenError, Record};
@@ -25,7 +26,9 @@ pub struct Recovered {
 pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Broker, Recovered), OpenError> {
     let mut replay = Replay::new(now);
     let (log, recovery) = journal::Log::open(disk, config.log.clone(), &mut |record| replay.apply(&record))?;
-    let Replay { store, offsets, keys, timer, topics, groups, leases, views, recalled, unknown, .. } = replay;
+    let Replay {
+        store, offsets, keys, timer, topics, groups, leases, views, recalled, halves, unknown, ..
+    } = replay;
     let pending = timer.len() as u64;
     let overdue = timer.due_within(now.wall, usize::MAX).len() as u64;
     let mut broker = Broker {
@@ -43,6 +46,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         leases,
         locks: crate::lock::Locks::default(),
         recalled,
+        halves,
         parked: crate::park::Parked::default(),
         due: crate::deliver::DueQueue::default(),
         views,
@@ -72,6 +76,7 @@ struct Replay {
     leases: crate::lease::Leases,
     views: schedule::Views,
     recalled: crate::recall::RecalledMessages,
+    halves: crate::transaction::Halves,
     unknown: u64,
 }
 
@@ -88,6 +93,7 @@ impl Replay {
             leases: crate::lease::Leases::default(),
             views: schedule::Views::new(),
             recalled: crate::recall::RecalledMessages::default(),
+            halves: crate::transaction::Halves::default(),
             unknown: 0,
         }
     }
@@ -135,9 +141,14 @@ impl Replay {
     fn message(&mut self, extent: Extent, record: &Record<'_>) -> Option<()> {
         let view = View::parse(record.payload).ok()?;
         let topic = self.topics.by_name(view.topic())?;
-        if record.header.reference != LogOffset(0) {
+        if record.header.reference != LogOffset(0) && !self.halves.remove(record.header.reference) {
             let name = &self.topics.by_id(topic)?.name;
             self.leases.restore_ended(name, record.header.reference, &self.topics, &self.store);
+        }
+        if view.topic() == HALF_TOPIC {
+            let immunity = view.property(property::CHECK_IMMUNITY_TIME_IN_SECONDS);
+            let next_check = first_check(self.now.monotonic, immunity);
+            self.halves.insert(extent, view.queue_offset(), next_check);
         }
         self.visible(topic, extent, &view);
         Some(())
@@ -158,6 +169,7 @@ impl Replay {
         let topic = self.topics.by_name(view.topic())?;
         let level = record.header.flags;
         self.views.accepted(level);
+        self.halves.remove(record.header.reference);
         for key in keys_of(&view) {
             self.keys.insert(topic, &key, extent);
         }

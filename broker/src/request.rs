@@ -16,6 +16,7 @@ use crate::recall::{Recall, RecallError, Recalled};
 use crate::send::{Send, SendError, Sent};
 use crate::send_back::{SendBack, SendBackError};
 use crate::topic::{CreateTopic, CreateTopicError, GetTopic};
+use crate::transaction::{EndTransaction, EndTransactionError};
 use bytes::Bytes;
 use model::{Group, QueueOffset, Topic};
 
@@ -81,6 +82,8 @@ verbs! {
     Unlock(Unlock) -> ();
     /// Call a delayed message back.
     Recall(Recall) -> Result<Recalled, RecallError>;
+    /// Commit or roll back a half message.
+    EndTransaction(EndTransaction) -> Result<(), EndTransactionError>;
     /// Take with leases.
     Pop(Pop) -> Result<Popped, PopError>;
     /// Finish what was popped.

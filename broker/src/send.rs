@@ -150,9 +150,9 @@ pub enum SendRefusal {
     /// The operator's: delayed messages are switched off.
     #[error("accurate timer message is not enabled, timerWheelEnable is false")]
     TimerDisabled,
-    /// Not served: transactional messages.
-    #[error("transactional messages are not supported")]
-    TransactionUnsupported,
+    /// The caller's: a message in a batch is transactional.
+    #[error("property TRAN_MSG makes a transactional message, which none of a batch may be")]
+    TransactionInBatch,
     /// The caller's: the group of a `%RETRY%` topic does not exist.
     #[error("group {group} does not exist")]
     GroupUnknown {
@@ -204,6 +204,8 @@ struct Checked {
     message: Message,
     queue_id: QueueId,
     wanted: Wanted,
+    /// Whether it stays out of sight until its producer commits it.
+    half: bool,
 }
 
 impl Broker {
@@ -220,7 +222,7 @@ impl Broker {
         if let Some(why) = self.unwritable() {
             return Err(refused(SendRefusal::Unavailable { why }));
         }
-        let topic = self.target(&ask).map_err(refused)?;
+        let (topic, is_new) = self.target(&ask).map_err(refused)?;
         if !topic.permission.writable() {
             return Err(refused(SendRefusal::NotWritable { topic: topic.name }));
         }
@@ -232,7 +234,7 @@ impl Broker {
             }));
         }
         let asked = Asked {
-            queue_id: ask.queue_id.or_else(|| ask.batch.then(|| self.topics.next_queue(topic.id))),
+            queue_id: ask.queue_id.or_else(|| ask.batch.then(|| self.topics.next_queue(&topic))),
             batch: ask.batch,
             check_kind: ask.check_kind,
             retry: ask.topic.is_retry(),
@@ -242,11 +244,15 @@ impl Broker {
             let one = self.check(&topic, &asked, message);
             checked.push(one.map_err(|why| SendError { index, why })?);
         }
+        if is_new {
+            self.put_topic(topic.clone());
+        }
         Ok(checked.into_iter().map(|one| self.store_one(&topic, one, ask.batch)).collect())
     }
 
-    /// The topic a send goes to, made where it may be; the dead letters' where a retry has used its attempts.
-    fn target(&mut self, ask: &Send) -> Result<Topic, SendRefusal> {
+    /// The topic a send goes to, and whether it is yet to be made; the dead letters' where a retry has used its
+    /// attempts.
+    fn target(&self, ask: &Send) -> Result<(Topic, bool), SendRefusal> {
         let name = &ask.topic;
         if is_system_topic(name.as_str()) && !clients_may_write(name.as_str(), &self.config.cluster) {
             return Err(SendRefusal::SystemTopic { topic: name.clone() });
@@ -257,20 +263,29 @@ impl Broker {
             };
             let max = ask.max_reconsume_times.unwrap_or(settings.retry_max as i32);
             let ordered = self.locks.any(&group, self.now.monotonic);
-            if ordered || ask.messages.iter().any(|message| message.reconsume_times > max) {
-                return Ok(self.dead_letter_topic(&group));
-            }
-            return Ok(self.retry_topic(&group));
-        }
-        if let Some(topic) = self.topics.get(name) {
-            return Ok(topic.clone());
+            let used_up = ordered || ask.messages.iter().any(|message| message.reconsume_times > max);
+            let (name, queues) = match used_up {
+                true => (TopicName::dead_letter(&group), 1),
+                false => (TopicName::retry(&group), self.retry_queues(&group)),
+            };
+            return Ok(self.there_or_new(name, queues, TopicKind::Normal));
         }
         match ask.auto_create {
             Some(AutoCreate { queues }) if self.config.auto_create_topics && !name.is_dead_letter() => {
                 let queues = queues.clamp(1, self.config.default_queues);
-                Ok(self.make_topic(name.clone(), queues, TopicKind::Mixed))
+                Ok(self.there_or_new(name.clone(), queues, TopicKind::Mixed))
             }
-            _ => Err(SendRefusal::TopicUnknown { topic: name.clone() }),
+            _ => match self.topics.get(name) {
+                Some(topic) => Ok((topic.clone(), false)),
+                None => Err(SendRefusal::TopicUnknown { topic: name.clone() }),
+            },
+        }
+    }
+
+    fn there_or_new(&self, name: TopicName, queues: u32, kind: TopicKind) -> (Topic, bool) {
+        match self.topics.get(&name) {
+            Some(topic) => (topic.clone(), false),
+            None => (self.new_topic(name, queues, kind), true),
         }
     }
 
@@ -284,8 +299,9 @@ impl Broker {
         }
         let kind = kind_of(&message.properties);
         let transaction = message.sys_flag & sys_flag::TRANSACTION_MASK;
-        if kind == TopicKind::Transaction || transaction == sys_flag::TRANSACTION_PREPARED {
-            return Err(SendRefusal::TransactionUnsupported);
+        let half = kind == TopicKind::Transaction || transaction == sys_flag::TRANSACTION_PREPARED;
+        if half && asked.batch {
+            return Err(SendRefusal::TransactionInBatch);
         }
         let free = [TopicKind::Mixed, kind].contains(&topic.kind)
             || topic.name.is_retry()
@@ -307,27 +323,29 @@ impl Broker {
             false => schedule::wanted(&message.properties, self.now.wall, &self.config)?,
         };
         let queue_id = asked.queue_id.unwrap_or_else(|| self.choose_queue(topic, &message.properties));
-        self.complete(&mut message, topic, queue_id, wanted);
+        match half {
+            true => self.sign(&mut message.properties),
+            false => self.complete(&mut message, topic, queue_id, wanted),
+        }
         let length = property::encoded_len(&message.properties);
-        // The delivered copy says when it was delivered: room for that is kept.
-        let limit = property::MAX_BYTES - 64;
+        // A half has yet to be told where it belongs, a delivered copy when it was delivered: room is kept.
+        let limit = property::MAX_BYTES - if half { 512 } else { 64 };
         if length > limit {
             return Err(SendRefusal::PropertiesTooLarge { length, limit });
         }
-        Ok(Checked { message, queue_id, wanted })
+        Ok(Checked { message, queue_id, wanted, half })
     }
 
     /// The queue of a message that may go to any: by message group where it has one, else in turn.
     fn choose_queue(&mut self, topic: &Topic, properties: &Properties) -> QueueId {
         match properties.get(property::SHARDING_KEY) {
             Some(group) => QueueId(store::key_hash(topic.id, group) as u32 % topic.write_queues.max(1)),
-            None => self.topics.next_queue(topic.id),
+            None => self.topics.next_queue(topic),
         }
     }
 
-    /// Adds what the server says of a message.
-    fn complete(&mut self, message: &mut Message, topic: &Topic, queue_id: QueueId, wanted: Wanted) {
-        let properties = &mut message.properties;
+    /// Says on a message where it was taken, and gives it a `UNIQ_KEY` where it has none.
+    fn sign(&mut self, properties: &mut Properties) {
         properties.set(property::MSG_REGION, "DefaultRegion");
         properties.set(property::TRACE_ON, "true");
         properties.set(property::CLUSTER, self.config.cluster.as_str());
@@ -339,6 +357,18 @@ impl Broker {
                 message_id::make_unique_key(self.config.store_host, self.now.wall, material),
             );
         }
+    }
+
+    /// Adds what the server says of a message that is stored in, or waits for, its queue.
+    pub(crate) fn complete(
+        &mut self,
+        message: &mut Message,
+        topic: &Topic,
+        queue_id: QueueId,
+        wanted: Wanted,
+    ) {
+        self.sign(&mut message.properties);
+        let properties = &mut message.properties;
         match wanted {
             Wanted::At { deliver_at, .. } => {
                 schedule::settle(properties, Some(deliver_at));
@@ -359,8 +389,20 @@ impl Broker {
     }
 
     fn store_one(&mut self, topic: &Topic, checked: Checked, batch: bool) -> Sent {
-        let Checked { message, queue_id, wanted } = checked;
+        let Checked { message, queue_id, wanted, half } = checked;
         let unique_key = message.properties.get(property::UNIQ_KEY).unwrap_or_default().to_owned();
+        if half {
+            let (extent, queue_offset) = self.append_half(topic, queue_id, message);
+            let log_offset = extent.at;
+            return Sent {
+                queue_id,
+                queue_offset,
+                log_offset,
+                unique_key,
+                recall_handle: None,
+                remark: None,
+            };
+        }
         let (appended, recall_handle, remark) = match wanted {
             Wanted::Now => {
                 self.stats.stored += 1;
@@ -368,7 +410,7 @@ impl Broker {
             }
             Wanted::At { deliver_at, level, clamped_from } => {
                 self.stats.scheduled += 1;
-                let appended = self.append_parked(topic, queue_id, &message, deliver_at, level);
+                let appended = self.append_parked(topic, queue_id, &message, deliver_at, level, LogOffset(0));
                 let handle = RecallHandle {
                     topic: topic.name.to_string(),
                     broker: self.config.broker_name.clone(),

@@ -78,14 +78,21 @@ impl Broker {
         let level = if ask.delay_level == 0 { tries.saturating_add(3) } else { ask.delay_level };
         let level = (level.max(1) as u32).min(self.config.levels.max());
         let topic = self.retry_topic(&ask.group);
-        let queue_id = self.topics.next_queue(topic.id);
+        let queue_id = self.topics.next_queue(&topic);
         let deliver_at = self.now.wall.checked_add_millis(self.config.levels.delay_ms(level));
         let deliver_at = deliver_at.expect("a level's delay is far from the end of time");
         schedule::settle(&mut message.properties, Some(deliver_at));
         message.properties.set(property::REAL_TOPIC, topic.name.as_str());
         message.properties.set(property::REAL_QID, queue_id.to_string());
         self.stats.scheduled += 1;
-        self.append_parked(&topic, queue_id, &message, deliver_at, u8::try_from(level).unwrap_or(u8::MAX));
+        self.append_parked(
+            &topic,
+            queue_id,
+            &message,
+            deliver_at,
+            u8::try_from(level).unwrap_or(u8::MAX),
+            LogOffset(0),
+        );
         Ok(())
     }
 

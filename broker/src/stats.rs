@@ -29,6 +29,8 @@ pub struct Stats {
     pub write_errors: u64,
     /// Messages that wait for their moment now.
     pub pending: u64,
+    /// Half messages that have not ended.
+    pub halves: u64,
     /// Requests that wait for messages now.
     pub parked: u64,
     /// Replies that wait for the log now.

@@ -6,6 +6,7 @@ mod recall;
 mod recover;
 mod retry;
 mod send;
+mod transaction;
 
 use crate::*;
 use bytes::Bytes;

@@ -1,6 +1,7 @@
 //! Topics: made by an administrator or by a first send.
 
 use crate::config::QUEUES_MAX;
+use crate::transaction::{HALF_TOPIC, OP_TOPIC};
 use crate::{Broker, Reply, RequestId};
 use journal::Kind;
 use model::{
@@ -100,12 +101,11 @@ impl Topics {
         TopicId(self.all.last_key_value().map_or(1, |(id, _)| id.0 + 1))
     }
 
-    /// The next queue in turn.
-    pub(crate) fn next_queue(&mut self, id: TopicId) -> QueueId {
-        let queues = self.all.get(&id).map_or(1, |topic| topic.write_queues.max(1));
-        let turn = self.turns.entry(id).or_default();
+    /// The next queue in turn, also of a topic that is only about to be made.
+    pub(crate) fn next_queue(&mut self, topic: &Topic) -> QueueId {
+        let turn = self.turns.entry(topic.id).or_default();
         *turn = turn.wrapping_add(1);
-        QueueId(*turn % queues)
+        QueueId(*turn % topic.write_queues.max(1))
     }
 
     pub(crate) fn take_changed(&mut self) -> Vec<Topic> {
@@ -153,9 +153,9 @@ impl Broker {
         self.reply(id, Reply::GetTopic(topic));
     }
 
-    /// Makes a topic that there is not yet, with read and write permission.
-    pub(crate) fn make_topic(&mut self, name: TopicName, queues: u32, kind: TopicKind) -> Topic {
-        let topic = Topic {
+    /// A topic that there is not yet, with read and write permission. It is not made by this.
+    pub(crate) fn new_topic(&self, name: TopicName, queues: u32, kind: TopicKind) -> Topic {
+        Topic {
             name,
             id: self.topics.next_id(),
             read_queues: queues,
@@ -164,12 +164,11 @@ impl Broker {
             kind,
             order: false,
             sys_flag: 0,
-        };
-        self.put_topic(topic.clone());
-        topic
+        }
     }
 
-    fn put_topic(&mut self, topic: Topic) {
+    /// Takes a topic as it shall be from now on.
+    pub(crate) fn put_topic(&mut self, topic: Topic) {
         let mut payload = Vec::new();
         record::Meta::Topic(topic.clone()).encode(&mut payload);
         self.append_record(Kind::Meta, &payload);
@@ -180,14 +179,22 @@ impl Broker {
     pub(crate) fn topic_or_make(&mut self, name: TopicName, queues: u32) -> Topic {
         match self.topics.get(&name) {
             Some(topic) => topic.clone(),
-            None => self.make_topic(name, queues, TopicKind::Normal),
+            None => {
+                let topic = self.new_topic(name, queues, TopicKind::Normal);
+                self.put_topic(topic.clone());
+                topic
+            }
         }
     }
 
     /// `%RETRY%group`, as many queues as the group says.
     pub(crate) fn retry_topic(&mut self, group: &GroupName) -> Topic {
-        let queues = self.groups.get(group).map_or(1, |settings| settings.retry_queues.clamp(1, QUEUES_MAX));
-        self.topic_or_make(TopicName::retry(group), queues)
+        self.topic_or_make(TopicName::retry(group), self.retry_queues(group))
+    }
+
+    /// How many queues a group's retry topic is made with.
+    pub(crate) fn retry_queues(&self, group: &GroupName) -> u32 {
+        self.groups.get(group).map_or(1, |settings| settings.retry_queues.clamp(1, QUEUES_MAX))
     }
 
     /// `%DLQ%group`.
@@ -213,6 +220,8 @@ impl Broker {
             ("SELF_TEST_TOPIC", 1, Permission::READ_WRITE),
             (SCHEDULE_TOPIC, levels, Permission::READ_WRITE),
             (TIMER_TOPIC, 1, Permission::READ_WRITE),
+            (HALF_TOPIC, 1, Permission::READ_WRITE),
+            (OP_TOPIC, 1, Permission::READ_WRITE),
         ];
         for (name, queues, permission) in wanted {
             let Ok(name) = TopicName::new(name) else {

@@ -60,7 +60,9 @@ fn a_refused_send_leaves_nothing_behind() {
         (send("t", "x", &[("TIMER_DELIVER_MS", "9223372036854775807")]), |r| {
             matches!(r, SendRefusal::TooFar { .. })
         }),
-        (send("t", "x", &[("TRAN_MSG", "true")]), |r| matches!(r, SendRefusal::TransactionUnsupported)),
+        (Send { batch: true, ..send("t", "x", &[("TRAN_MSG", "true")]) }, |r| {
+            matches!(r, SendRefusal::TransactionInBatch)
+        }),
         (Send { queue_id: Some(QueueId(2)), ..send("t", "x", &[]) }, |r| {
             matches!(r, SendRefusal::QueueUnknown { queues: 2, .. })
         }),
@@ -76,6 +78,9 @@ fn a_refused_send_leaves_nothing_behind() {
         let error = rig.ask(ask).unwrap_err();
         assert!(fits(&error.why), "{shown}: {error}");
     }
+    let error = rig.ask(send("new", "x", &[("DELAY", "soon")])).unwrap_err();
+    assert!(matches!(error.why, SendRefusal::DelayNotANumber { .. }));
+    assert!(rig.ask(GetTopic { name: topic("new") }).is_none(), "its topic was made all the same");
     assert_eq!(rig.broker.log.appended(), before, "a refused send was written");
     assert!(rig.bodies("t").is_empty());
 }
