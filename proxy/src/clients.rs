@@ -4,16 +4,21 @@
 //! call for two minutes. Its [`Connection`] lives as long as its entry; dropping it takes the client out of
 //! the broker. The table has a limit, since anybody may invent ids.
 
-use broker::Register;
+use broker::{Notice, Register};
 use model::{ClientId, ConnectionId};
+use proto::v2::TelemetryCommand;
 use service::{Connection, Service};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 /// How long a client may be silent. Peer: `channelExpiredTimeout`.
 const SILENCE_MAX: Duration = Duration::from_mins(2);
+
+/// Where commands for a client go: its telemetry stream.
+pub(crate) type Teller = mpsc::Sender<Result<TelemetryCommand, tonic::Status>>;
 
 /// All clients known.
 pub(crate) struct Clients {
@@ -38,6 +43,8 @@ struct Client {
     known: Option<Known>,
     /// Telemetry streams that are open.
     streams: usize,
+    /// The newest of them: what the client must hear goes there.
+    newest: Option<Teller>,
     heard: Instant,
 }
 
@@ -54,7 +61,13 @@ impl Clients {
     }
 
     /// Lets a client in, and counts a stream of it until the guard is dropped. Gives its connection, too.
-    pub(crate) fn enter(self: &Arc<Self>, client: &ClientId) -> Result<(OpenStream, ConnectionId), Full> {
+    ///
+    /// What the broker wants the client to hear goes to `teller` from now on.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        client: &ClientId,
+        teller: Teller,
+    ) -> Result<(OpenStream, ConnectionId), Full> {
         let now = Instant::now();
         if self.lock().len() >= self.limit {
             self.expire(now);
@@ -63,16 +76,34 @@ impl Clients {
         if table.len() >= self.limit && !table.contains_key(client) {
             return Err(Full { limit: self.limit });
         }
-        let entry = table.entry(client.clone()).or_insert_with(|| Client {
-            connection: self.service.connect(),
-            known: None,
-            streams: 0,
-            heard: now,
+        let entry = table.entry(client.clone()).or_insert_with(|| {
+            let mut connection = self.service.connect();
+            let notices = std::mem::replace(&mut connection.notices, mpsc::channel(1).1);
+            tokio::spawn(Arc::clone(self).tell(client.clone(), connection.id, notices));
+            Client { connection, known: None, streams: 0, newest: None, heard: now }
         });
+        entry.newest = Some(teller.clone());
         entry.streams += 1;
         entry.heard = now;
         let connection = entry.connection.id;
-        Ok((OpenStream { clients: Arc::clone(self), client: client.clone(), connection }, connection))
+        Ok((OpenStream { clients: Arc::clone(self), client: client.clone(), connection, teller }, connection))
+    }
+
+    /// Passes on what a client must hear, as long as it is there. What its stream has no room for is dropped: the
+    /// broker asks again.
+    async fn tell(
+        self: Arc<Self>,
+        client: ClientId,
+        connection: ConnectionId,
+        mut notices: mpsc::Receiver<Notice>,
+    ) {
+        while let Some(notice) = notices.recv().await {
+            let Some(command) = crate::telemetry::command(notice) else { continue };
+            let table = self.lock();
+            if let Some(entry) = table.get(&client).filter(|entry| entry.connection.id == connection) {
+                let _ = entry.newest.as_ref().map(|stream| stream.try_send(Ok(command)));
+            }
+        }
     }
 
     /// Keeps what a client said; tells whether it is still the one that came by `connection`.
@@ -125,6 +156,7 @@ pub(crate) struct OpenStream {
     clients: Arc<Clients>,
     client: ClientId,
     connection: ConnectionId,
+    teller: Teller,
 }
 
 impl OpenStream {
@@ -142,6 +174,8 @@ impl Drop for OpenStream {
             self.clients.lock().get_mut(&self.client).filter(|entry| entry.connection.id == self.connection)
         {
             entry.streams -= 1;
+            // Nothing more is said on it, and it ends once nobody could.
+            entry.newest.take_if(|newest| newest.same_channel(&self.teller));
             entry.heard = Instant::now();
         }
     }

@@ -8,6 +8,7 @@ use crate::settings::Settings;
 use crate::status::Refused;
 use crate::time::{millis, now_ms, timestamp};
 use broker::PoppedMessage;
+use bytes::Bytes;
 use md5::{Digest as _, Md5};
 use model::{Message, Properties, Timestamp, TopicName};
 use proto::v2::{self, Code, DigestType, Encoding, MessageType};
@@ -83,8 +84,9 @@ fn is_reserved(name: &str) -> bool {
 
 /// Whether a consumer sees the property among the user's.
 fn is_users(name: &str) -> bool {
-    // The one more is what our broker says to itself on a retry.
-    !is_reserved(name) && name != property::ORIGIN_GROUP
+    // The others are what a broker says to itself on a retry, and of a transaction.
+    let brokers = [property::ORIGIN_GROUP, property::TRANSACTION_ID, property::TRANSACTION_CHECK_TIMES];
+    !is_reserved(name) && !brokers.contains(&name)
 }
 
 /// A message as its producer means it, checked as far as that needs no topic.
@@ -253,8 +255,18 @@ fn beginning(text: &str) -> String {
 
 /// A message as a consumer gets it, as one of `topic`, wherever it was taken from.
 pub(crate) fn leaving(popped: &PoppedMessage, topic: &v2::Resource) -> Result<v2::Message, StoredError> {
-    let view = View::parse(&popped.bytes)?;
-    let body = popped.bytes.slice_ref(view.body());
+    let mut message = shown(&popped.bytes, topic)?;
+    if let Some(system) = &mut message.system_properties {
+        system.receipt_handle = Some(popped.handle.to_string());
+        system.delivery_attempt = Some(i32::try_from(popped.attempt).unwrap_or(i32::MAX));
+    }
+    Ok(message)
+}
+
+/// A stored message as one of `topic`, without a word of its delivery.
+pub(crate) fn shown(bytes: &Bytes, topic: &v2::Resource) -> Result<v2::Message, StoredError> {
+    let view = View::parse(bytes)?;
+    let body = bytes.slice_ref(view.body());
     let properties = view.properties();
     let owned = |name| properties.get(name).map(str::to_owned);
     let dead_letter = || {
@@ -279,11 +291,11 @@ pub(crate) fn leaving(popped: &PoppedMessage, topic: &v2::Resource) -> Result<v2
         store_timestamp: Some(timestamp(view.stored_at().as_millis())),
         store_host: view.store_host().to_string(),
         delivery_timestamp: deliver_at.map(timestamp),
-        receipt_handle: Some(popped.handle.to_string()),
+        receipt_handle: None,
         queue_id: i32::try_from(view.queue_id().0).unwrap_or(i32::MAX),
         queue_offset: Some(view.queue_offset().0),
         invisible_duration: None,
-        delivery_attempt: Some(i32::try_from(popped.attempt).unwrap_or(i32::MAX)),
+        delivery_attempt: None,
         message_group: owned(property::SHARDING_KEY),
         trace_context: owned(property::TRACE_CONTEXT),
         orphaned_transaction_recovery_duration: None,

@@ -3,7 +3,7 @@
 //! No wildcard stands here: a refusal that is new to the broker does not compile until it has its code.
 //! Peer: `ResponseBuilder` (RocketMQ 5.x), which answers most refusals of its broker with one internal error.
 
-use broker::{AckError, PopError, RegisterError, SendRefusal};
+use broker::{AckError, EndTransactionError, PopError, RecallError, RegisterError, SendRefusal};
 use proto::v2::{self, Code};
 use service::Unavailable;
 
@@ -70,7 +70,7 @@ impl From<SendRefusal> for Refused {
             SendRefusal::TopicUnknown { .. } => Code::TopicNotFound,
             SendRefusal::SystemTopic { .. } => Code::IllegalTopic,
             SendRefusal::NotWritable { .. } => Code::Forbidden,
-            SendRefusal::QueueUnknown { .. } => Code::BadRequest,
+            SendRefusal::QueueUnknown { .. } | SendRefusal::TransactionInBatch => Code::BadRequest,
             SendRefusal::WrongKind { .. } => Code::MessagePropertyConflictWithType,
             SendRefusal::EmptyBody => Code::MessageBodyEmpty,
             SendRefusal::BodyTooLarge { .. } => Code::MessageBodyTooLarge,
@@ -78,7 +78,6 @@ impl From<SendRefusal> for Refused {
             SendRefusal::DelayNotANumber { .. }
             | SendRefusal::TooFar { .. }
             | SendRefusal::DelayInBatch { .. } => Code::IllegalDeliveryTime,
-            SendRefusal::TransactionUnsupported => Code::NotImplemented,
             SendRefusal::GroupUnknown { .. } => Code::ConsumerGroupNotFound,
             SendRefusal::Busy { .. } => Code::TooManyRequests,
             // The client can do nothing about these; what it asked was right.
@@ -109,6 +108,31 @@ impl From<AckError> for Refused {
             AckError::LeaseOver | AckError::OffsetUnknown { .. } => Code::InvalidReceiptHandle,
             AckError::TopicUnknown { .. } => Code::TopicNotFound,
             AckError::Unavailable { .. } => Code::InternalServerError,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<RecallError> for Refused {
+    fn from(error: RecallError) -> Self {
+        let code = match error {
+            RecallError::TopicUnknown { .. } => Code::TopicNotFound,
+            RecallError::WrongTopic { .. } | RecallError::WrongBroker { .. } => Code::BadRequest,
+            RecallError::Unreadable { .. } | RecallError::Unavailable { .. } => Code::InternalServerError,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<EndTransactionError> for Refused {
+    fn from(error: EndTransactionError) -> Self {
+        let code = match error {
+            EndTransactionError::HalfUnknown | EndTransactionError::WrongGroup { .. } => {
+                Code::InvalidTransactionId
+            }
+            EndTransactionError::Unreadable { .. } | EndTransactionError::Unavailable { .. } => {
+                Code::InternalServerError
+            }
         };
         Self::new(code, error.to_string())
     }

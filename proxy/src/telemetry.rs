@@ -5,13 +5,13 @@
 //! `GrpcClientSettingsManager` (RocketMQ 5.x).
 
 use crate::Proxy;
-use crate::clients::{Known, OpenStream};
+use crate::clients::{Known, OpenStream, Teller};
 use crate::context::Context;
-use crate::names;
 use crate::settings::Settings;
 use crate::status::{self, Refused};
 use crate::time::{duration, now_ms, span};
-use broker::{Consumer, Disconnect, Filter, GetGroup, Register, Subscription};
+use crate::{message, names};
+use broker::{Consumer, Disconnect, Filter, GetGroup, Notice, Register, Subscription};
 use futures_util::{Stream, StreamExt};
 use model::{ConsumeFrom, ConsumeKind, Group, GroupName, MessageModel};
 use prost::Message as _;
@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
 /// Answers that may wait for a client that does not read.
-const ANSWERS_MAX: usize = 4;
+const ANSWERS_MAX: usize = 64;
 
 /// Settings are kept while their client is known, so they have a limit. Bytes.
 const SETTINGS_MAX: usize = 64 << 10;
@@ -85,7 +85,7 @@ async fn talk(
             tracing::debug!(client = %context.client, "telemetry frame without settings");
             continue;
         };
-        let answer = settle(proxy, context, &mut open, settings).await;
+        let answer = settle(proxy, context, &mut open, settings, answers).await;
         let refused = answer.is_err();
         if let Err(refused) = &answer {
             tracing::debug!(client = %context.client, code = ?refused.code, why = refused.text, "settings refused");
@@ -106,6 +106,7 @@ async fn settle(
     context: &Context,
     open: &mut Option<OpenStream>,
     settings: v2::Settings,
+    answers: &Teller,
 ) -> Result<v2::Settings, Refused> {
     let length = settings.encoded_len();
     if length > SETTINGS_MAX {
@@ -117,7 +118,7 @@ async fn settle(
     let connection = if let Some(connection) = open.as_ref().and_then(OpenStream::connection) {
         connection
     } else {
-        let entered = proxy.clients.enter(&context.client);
+        let entered = proxy.clients.enter(&context.client, answers.clone());
         let (stream, connection) =
             entered.map_err(|full| Refused::new(Code::TooManyRequests, full.to_string()))?;
         *open = Some(stream);
@@ -147,6 +148,17 @@ async fn settle(
         proxy.service.ask(Disconnect { connection }).await?;
     }
     Ok(merged(settings, &context.language, group.as_ref(), &proxy.settings))
+}
+
+/// What tells a client of `notice`; nothing where gRPC's clients have no use for it.
+pub(crate) fn command(notice: Notice) -> Option<TelemetryCommand> {
+    let Notice::CheckTransaction(check) = notice else { return None };
+    let topic = v2::Resource { resource_namespace: String::new(), name: check.group.clone() };
+    let message = message::shown(&check.message, &topic).ok()?;
+    let recover =
+        v2::RecoverOrphanedTransactionCommand { message: Some(message), transaction_id: check.unique_key };
+    let command = Command::RecoverOrphanedTransactionCommand(recover);
+    Some(TelemetryCommand { status: Some(status::ok()), command: Some(command) })
 }
 
 /// A group's settings; the default ones where there is no such group.

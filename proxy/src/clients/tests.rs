@@ -15,6 +15,10 @@ fn clients(limit: usize) -> (Arc<Clients>, mpsc::UnboundedReceiver<ConnectionId>
     (Arc::new(Clients::new(service, limit)), disconnected)
 }
 
+fn teller() -> Teller {
+    mpsc::channel(1).0
+}
+
 fn id(name: &str) -> ClientId {
     ClientId(name.into())
 }
@@ -38,7 +42,7 @@ fn known(connection: ConnectionId) -> Known {
 #[tokio::test(start_paused = true)]
 async fn a_client_is_forgotten_two_minutes_after_its_last_stream_and_word() {
     let (clients, mut disconnected) = clients(10);
-    let (stream, connection) = clients.enter(&id("c")).unwrap();
+    let (stream, connection) = clients.enter(&id("c"), teller()).unwrap();
     assert!(clients.settle(&id("c"), connection, known(connection)));
     tokio::time::advance(Duration::from_mins(10)).await;
     clients.expire(Instant::now());
@@ -56,14 +60,14 @@ async fn a_client_is_forgotten_two_minutes_after_its_last_stream_and_word() {
 #[tokio::test]
 async fn a_client_that_left_is_taken_out_of_the_broker_and_its_old_stream_counts_no_more() {
     let (clients, mut disconnected) = clients(10);
-    let (old, connection) = clients.enter(&id("c")).unwrap();
+    let (old, connection) = clients.enter(&id("c"), teller()).unwrap();
     clients.settle(&id("c"), connection, known(connection));
     assert!(clients.leave(&id("c")));
     assert_eq!(disconnected.recv().await, Some(connection));
     assert_eq!(old.connection(), None);
     assert!(!clients.settle(&id("c"), connection, known(connection)), "its connection is gone");
     assert!(!clients.leave(&id("c")), "it is not known any more");
-    let (new, again) = clients.enter(&id("c")).unwrap();
+    let (new, again) = clients.enter(&id("c"), teller()).unwrap();
     assert_ne!(again, connection);
     assert!(!clients.settle(&id("c"), connection, known(connection)), "what it said before it left");
     assert!(clients.known(&id("c")).is_none());
@@ -76,10 +80,10 @@ async fn a_client_that_left_is_taken_out_of_the_broker_and_its_old_stream_counts
 #[tokio::test(start_paused = true)]
 async fn a_client_beyond_the_limit_is_refused_until_another_is_silent_for_long() {
     let (clients, _disconnected) = clients(1);
-    let (first, _) = clients.enter(&id("a")).unwrap();
-    assert_eq!(clients.enter(&id("b")).err(), Some(Full { limit: 1 }));
-    assert!(clients.enter(&id("a")).is_ok(), "who is in may have more streams");
+    let (first, _) = clients.enter(&id("a"), teller()).unwrap();
+    assert_eq!(clients.enter(&id("b"), teller()).err(), Some(Full { limit: 1 }));
+    assert!(clients.enter(&id("a"), teller()).is_ok(), "who is in may have more streams");
     drop(first);
     tokio::time::advance(Duration::from_mins(3)).await;
-    assert!(clients.enter(&id("b")).is_ok());
+    assert!(clients.enter(&id("b"), teller()).is_ok());
 }

@@ -1,6 +1,7 @@
 //! Calls and streams: what clients need besides messages.
 
-use crate::world::{call, call_by, message, receive, resource, world};
+use crate::engine::EPOCH;
+use crate::world::{call, call_by, delayed, message, receive, resource, world};
 use broker::{Consumers, GetGroup};
 use futures_util::{StreamExt, stream};
 use model::{ClientId, GroupName, TopicKind};
@@ -149,12 +150,6 @@ async fn an_assignment_names_each_queue_of_an_ordered_group_and_any_queue_otherw
 #[tokio::test]
 async fn what_is_not_served_yet_says_so() {
     let mut world = world().await;
-    let recall = v2::RecallMessageRequest { topic: resource("t"), recall_handle: "x".to_owned() };
-    let recalled = world.client.recall_message(call(recall)).await.unwrap().into_inner();
-    assert_eq!(recalled.status.unwrap().code(), Code::NotImplemented);
-    let end = v2::EndTransactionRequest { topic: resource("t"), ..Default::default() };
-    let ended = world.client.end_transaction(call(end)).await.unwrap().into_inner();
-    assert_eq!(ended.status.unwrap().code(), Code::NotImplemented);
     let dead = v2::ForwardMessageToDeadLetterQueueRequest {
         topic: resource("t"),
         group: resource("g"),
@@ -179,4 +174,53 @@ async fn a_stop_ends_long_polls_and_telemetry_streams_and_serving_itself() {
     assert_eq!(crate::world::frames(waiting).await, (Code::MessageNotFound, vec![]));
     assert!(answers.next().await.is_none());
     world.served.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_recall_tells_the_truth() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Delay).await;
+    world.topic("plain", TopicKind::Normal).await;
+    let message = delayed("x", EPOCH + 3_600_000);
+    let sent = world.client.send_message(call(v2::SendMessageRequest { messages: vec![message] })).await;
+    let entry = sent.unwrap().into_inner().entries.remove(0);
+    let cases = [
+        ("t", entry.recall_handle.as_str(), Code::Ok),
+        ("t", entry.recall_handle.as_str(), Code::Ok),
+        ("t", "x", Code::BadRequest),
+        ("plain", entry.recall_handle.as_str(), Code::MessagePropertyConflictWithType),
+    ];
+    for (topic, handle, code) in cases {
+        let ask = v2::RecallMessageRequest { topic: resource(topic), recall_handle: handle.to_owned() };
+        let answer = world.client.recall_message(call(ask)).await.unwrap().into_inner();
+        assert_eq!(answer.status.unwrap().code(), code, "{topic} {handle}");
+        if code == Code::Ok {
+            assert_eq!(answer.message_id, entry.message_id);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_ends_by_its_id_and_only_once() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Transaction).await;
+    let mut message = message("x");
+    message.system_properties.as_mut().unwrap().message_type = v2::MessageType::Transaction.into();
+    let sent = world.client.send_message(call(v2::SendMessageRequest { messages: vec![message] })).await;
+    let entry = sent.unwrap().into_inner().entries.remove(0);
+    assert!(!entry.transaction_id.is_empty());
+    let end = |id: &str| v2::EndTransactionRequest {
+        topic: resource("t"),
+        transaction_id: id.to_owned(),
+        resolution: v2::TransactionResolution::Commit.into(),
+        ..Default::default()
+    };
+    for (id, code) in [
+        ("", Code::InvalidTransactionId),
+        (&entry.transaction_id, Code::Ok),
+        (&entry.transaction_id, Code::InvalidTransactionId),
+    ] {
+        let answer = world.client.end_transaction(call(end(id))).await.unwrap().into_inner();
+        assert_eq!(answer.status.unwrap().code(), code, "{id}");
+    }
 }
