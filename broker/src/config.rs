@@ -78,6 +78,8 @@ pub(crate) const MESSAGES_MAX: u32 = 32;
 pub(crate) const ANSWER_BYTES_MAX: u32 = 256 << 10;
 /// Queue entries that one pull or pop looks at before it gives way to others.
 pub(crate) const SCAN_MAX: usize = 4096;
+/// Messages that one pull reads where it must see them to know which are wanted, at most.
+pub(crate) const CHOOSE_FROM_MAX: usize = 256;
 /// The most queues of a topic.
 pub(crate) const QUEUES_MAX: u32 = 1024;
 /// The longest a pull or pop may wait.

@@ -265,7 +265,8 @@ impl Broker {
                 .flatten()
                 .min();
         }
-        let moves = !self.with_leases.is_empty() || !self.pop_touched.is_empty();
+        let touched = !self.touched.is_empty() || !self.pop_touched.is_empty();
+        let moves = !self.with_leases.is_empty() || touched;
         if moves || self.log.appended() > self.log.written() {
             return Some(Duration::ZERO);
         }

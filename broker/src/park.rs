@@ -89,7 +89,7 @@ impl Broker {
         for id in ids {
             let (topic, deadline, waiting) = self.parked.remove(id).expect("it waits");
             let left = match waiting {
-                Waiting::Pull(ask) => self.pull_again(topic, id, ask).map(Waiting::Pull),
+                Waiting::Pull(ask) => self.pull_again(topic, id, ask, deadline).map(Waiting::Pull),
                 Waiting::Pop(ask) => self.pop_again(topic, id, ask, deadline).map(Waiting::Pop),
             };
             if let Some(waiting) = left {
@@ -103,7 +103,7 @@ impl Broker {
         while let Some(id) = self.parked.expired(self.now.monotonic) {
             let (topic, _, waiting) = self.parked.remove(id).expect("it waits");
             match waiting {
-                Waiting::Pull(ask) => self.pull_ended(topic, id, &ask),
+                Waiting::Pull(ask) => self.pull_ended(topic, id, ask),
                 Waiting::Pop(ask) => self.pop_ended(id, &ask),
             }
         }

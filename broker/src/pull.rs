@@ -1,15 +1,16 @@
 //! Pull: read a queue from an offset on, and wait where there is nothing yet.
 
-use crate::config::{ANSWER_BYTES_MAX, MESSAGES_MAX, SCAN_MAX, WAIT_MAX};
+use crate::config::{ANSWER_BYTES_MAX, CHOOSE_FROM_MAX, MESSAGES_MAX, SCAN_MAX, WAIT_MAX};
 use crate::filter::Filter;
 use crate::park::Waiting;
 use crate::read::Then;
 use crate::topic::{SCHEDULE_TOPIC, TIMER_TOPIC};
 use crate::{Broker, Reply, RequestId};
 use bytes::Bytes;
-use journal::Extent;
-use model::{GroupName, QueueId, QueueOffset, Topic, TopicId, TopicName};
+use journal::{Extent, ReadError};
+use model::{GroupName, Monotonic, QueueId, QueueOffset, Topic, TopicId, TopicName};
 use std::time::Duration;
+use wire::stored::View;
 
 /// A read of one queue.
 #[derive(Clone, Debug)]
@@ -28,9 +29,11 @@ pub struct Pull {
     pub max_bytes: Option<u32>,
     /// Which messages; `None`: what the group's last heartbeat said of the topic.
     pub filter: Option<Filter>,
-    /// The version of the client's subscription. Where the last heartbeat's is older or there was none, and
-    /// `filter` is `None`, the answer is not filtered: clients check tags again themselves.
+    /// The version of the client's subscription: the last heartbeat's may be older.
     pub sub_version: i64,
+    /// Whether the client filters by tags, and so looks again at what it gets. Where `filter` is `None` and no
+    /// heartbeat's is as new, only such a client is answered, without a filter.
+    pub rechecks: bool,
     /// The offset to commit first.
     pub commit_offset: Option<QueueOffset>,
     /// How long to wait where there is nothing; `None`: not at all.
@@ -110,6 +113,16 @@ pub enum PullError {
         /// The topic.
         topic: TopicName,
     },
+    /// Ours, passing: the client says that what it wants has changed, and no heartbeat has said how (25).
+    #[error("group {group} has subscribed to topic {topic} anew: its version {version} is not known yet")]
+    SubscriptionNotLatest {
+        /// The group.
+        group: GroupName,
+        /// The topic.
+        topic: TopicName,
+        /// The client's version.
+        version: i64,
+    },
     /// Ours, passing: too many wait already (215).
     #[error("{parked} requests wait already, the limit is {limit}")]
     TooManyParked {
@@ -147,6 +160,56 @@ impl Look {
     }
 }
 
+/// A pull whose messages are being read.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    id: RequestId,
+    pulled: Pulled,
+    /// Who chooses among them, where the codes of their tags did not.
+    choice: Option<Choice>,
+}
+
+/// A pull that sees messages to know which are wanted: no client looks again at what such a filter let through.
+#[derive(Debug)]
+struct Choice {
+    topic: TopicId,
+    ask: Pull,
+    /// Until when it waits, where it was parked.
+    deadline: Option<Monotonic>,
+}
+
+impl Choice {
+    /// The wanted ones of messages that lie one behind the other from where the pull begins, as many as fit
+    /// into its answer; and where the next pull begins.
+    fn choose(&self, messages: Vec<Bytes>) -> (Vec<Bytes>, QueueOffset) {
+        let (mut next, mut bytes, mut chosen) = (self.ask.queue_offset, 0, Vec::new());
+        for message in messages {
+            if View::parse(&message).is_ok_and(|view| self.ask.wanted().matches(&view)) {
+                bytes += message.len() as u64;
+                if self.ask.is_full(chosen.len(), bytes) {
+                    break;
+                }
+                chosen.push(message);
+            }
+            next = next.plus(1);
+        }
+        (chosen, next)
+    }
+}
+
+impl Pull {
+    fn wanted(&self) -> &Filter {
+        self.filter.as_ref().unwrap_or(&Filter::All)
+    }
+
+    /// Whether an answer of so many messages has no room for one more, with which it had so many bytes.
+    fn is_full(&self, messages: usize, bytes: u64) -> bool {
+        let messages_max = self.max_messages.clamp(1, MESSAGES_MAX) as usize;
+        let bytes_max = self.max_bytes.unwrap_or(ANSWER_BYTES_MAX).min(ANSWER_BYTES_MAX);
+        messages == messages_max || (messages > 0 && bytes > u64::from(bytes_max))
+    }
+}
+
 impl Broker {
     pub(crate) fn pull(&mut self, id: RequestId, mut ask: Pull) {
         let (topic, filter) = match self.may_pull(&ask) {
@@ -167,7 +230,7 @@ impl Broker {
                 let deadline = self.now.monotonic.after(wait.min(WAIT_MAX));
                 self.parked.park(topic, id, deadline, Waiting::Pull(ask));
             }
-            _ => self.answer_pull(id, look),
+            _ => self.answer_pull(topic, id, ask, look, None),
         }
     }
 
@@ -189,13 +252,28 @@ impl Broker {
         if ask.queue_id.0 >= queues {
             return Err(PullError::QueueUnknown { topic: ask.topic.clone(), queue_id: ask.queue_id, queues });
         }
-        let filter = ask.filter.clone().unwrap_or_else(|| {
-            let known = self.clients.subscription(&ask.group, &ask.topic);
-            known
-                .filter(|known| known.version >= ask.sub_version)
-                .map_or(Filter::All, |known| known.filter.clone())
-        });
-        Ok((id, filter))
+        match &ask.filter {
+            Some(filter) => Ok((id, filter.clone())),
+            None => Ok((id, self.subscribed(ask)?)),
+        }
+    }
+
+    /// What the group's last heartbeat said that it wants of the topic.
+    fn subscribed(&self, ask: &Pull) -> Result<Filter, PullError> {
+        match self.clients.subscription(&ask.group, &ask.topic) {
+            Some(known) if known.version >= ask.sub_version => Ok(known.filter.clone()),
+            Some(known) if !ask.rechecks || known.filter.needs_message() => {
+                Err(PullError::SubscriptionNotLatest {
+                    group: ask.group.clone(),
+                    topic: ask.topic.clone(),
+                    version: ask.sub_version,
+                })
+            }
+            None if !ask.rechecks => {
+                Err(PullError::NotSubscribed { group: ask.group.clone(), topic: ask.topic.clone() })
+            }
+            _ => Ok(Filter::All),
+        }
     }
 
     /// Looks for messages from the offset on.
@@ -214,14 +292,17 @@ impl Broker {
         if ask.queue_offset > max {
             return at(PullOutcome::OffsetMoved, max);
         }
-        let filter = ask.filter.as_ref().unwrap_or(&Filter::All);
-        let messages_max = ask.max_messages.clamp(1, MESSAGES_MAX) as usize;
-        let bytes_max = u64::from(ask.max_bytes.unwrap_or(ANSWER_BYTES_MAX).min(ANSWER_BYTES_MAX));
+        let filter = ask.wanted();
+        let chooses = filter.needs_message();
         let (mut next, mut bytes, mut extents) = (ask.queue_offset, 0_u64, Vec::new());
         for entry in queue.iter_from(ask.queue_offset).take(SCAN_MAX) {
             if filter.may_match(entry.tag_code) {
                 bytes += u64::from(entry.extent.length);
-                if extents.len() == messages_max || (bytes > bytes_max && !extents.is_empty()) {
+                let full = match chooses {
+                    true => extents.len() == CHOOSE_FROM_MAX || bytes > u64::from(ANSWER_BYTES_MAX),
+                    false => ask.is_full(extents.len(), bytes),
+                };
+                if full && !extents.is_empty() {
                     break;
                 }
                 extents.push(entry.extent);
@@ -236,17 +317,75 @@ impl Broker {
         Look { outcome, extents, next, min, max }
     }
 
-    fn answer_pull(&mut self, id: RequestId, look: Look) {
+    /// Answers with what was found; a pull that chooses among it and was parked until `deadline` may go on
+    /// waiting instead.
+    fn answer_pull(
+        &mut self,
+        topic: TopicId,
+        id: RequestId,
+        ask: Pull,
+        look: Look,
+        deadline: Option<Monotonic>,
+    ) {
         let pulled = look.pulled();
         match (look.outcome, look.extents.is_empty()) {
             (PullOutcome::NotFound, _) => self.reply_now(id, Reply::Pull(Ok(pulled))),
             (_, true) => self.reply(id, Reply::Pull(Ok(pulled))),
-            (_, false) => self.read(look.extents, Then::Pull(id, pulled)),
+            (_, false) => {
+                let choice = ask.wanted().needs_message().then_some(Choice { topic, ask, deadline });
+                self.read(look.extents, Then::Pull(Box::new(Reading { id, pulled, choice })));
+            }
         }
     }
 
+    /// The messages of a pull were read.
+    pub(crate) fn pull_read(&mut self, reading: Reading, bytes: Result<Vec<Bytes>, ReadError>) {
+        let Reading { id, mut pulled, choice } = reading;
+        pulled.messages = match bytes {
+            Ok(messages) => messages,
+            Err(error) => {
+                let why = error.to_string();
+                return self.reply_now(id, Reply::Pull(Err(PullError::Unreadable { why })));
+            }
+        };
+        if let Some(choice) = choice {
+            (pulled.messages, pulled.next_offset) = choice.choose(pulled.messages);
+            if pulled.messages.is_empty() {
+                return self.none_chosen(id, pulled, choice);
+            }
+        }
+        let newest = pulled.messages.last().and_then(|bytes| View::parse(bytes).ok());
+        match newest.is_none_or(|newest| newest.log_offset() < self.log.written()) {
+            true => self.reply_now(id, Reply::Pull(Ok(pulled))),
+            false => self.reply(id, Reply::Pull(Ok(pulled))),
+        }
+    }
+
+    /// Lets a pull go on waiting behind what it has seen, where it did wait.
+    fn none_chosen(&mut self, id: RequestId, pulled: Pulled, choice: Choice) {
+        let Choice { topic, mut ask, deadline } = choice;
+        let waits = deadline.filter(|deadline| *deadline > self.now.monotonic);
+        let Some(deadline) = waits.filter(|_| self.parked.len() < self.config.parked_max) else {
+            let nothing = Pulled { outcome: PullOutcome::NothingMatched, ..pulled };
+            return self.reply(id, Reply::Pull(Ok(nothing)));
+        };
+        ask.queue_offset = pulled.next_offset;
+        let queue = self.store.queue(topic, ask.queue_id);
+        if queue.is_some_and(|queue| queue.max() > ask.queue_offset) {
+            // There was more than it reads at once, or more has come: it looks further in the next turn.
+            self.touched.insert((topic, ask.queue_id));
+        }
+        self.parked.park(topic, id, deadline, Waiting::Pull(ask));
+    }
+
     /// Looks again for a parked pull; gives it back where it must go on waiting, from where it has looked.
-    pub(crate) fn pull_again(&mut self, topic: TopicId, id: RequestId, mut ask: Pull) -> Option<Pull> {
+    pub(crate) fn pull_again(
+        &mut self,
+        topic: TopicId,
+        id: RequestId,
+        mut ask: Pull,
+        deadline: Monotonic,
+    ) -> Option<Pull> {
         let look = self.look(topic, &ask);
         match look.outcome {
             PullOutcome::NotFound => Some(ask),
@@ -255,15 +394,15 @@ impl Broker {
                 Some(ask)
             }
             PullOutcome::Found | PullOutcome::OffsetMoved => {
-                self.answer_pull(id, look);
+                self.answer_pull(topic, id, ask, look, Some(deadline));
                 None
             }
         }
     }
 
     /// Ends the wait of a pull: nothing came.
-    pub(crate) fn pull_ended(&mut self, topic: TopicId, id: RequestId, ask: &Pull) {
-        let look = self.look(topic, ask);
-        self.answer_pull(id, look);
+    pub(crate) fn pull_ended(&mut self, topic: TopicId, id: RequestId, ask: Pull) {
+        let look = self.look(topic, &ask);
+        self.answer_pull(topic, id, ask, look, None);
     }
 }

@@ -1,20 +1,20 @@
 //! Read: messages come from memory where they are recent, else from a worker, and then it goes on.
 
 use crate::pop::Taken;
+use crate::pull::Reading;
 use crate::transaction::EndTransaction;
 use crate::work::Wanted;
-use crate::{Broker, PullError, Pulled, QueryError, ReadId, ReadWork, Recall, Reply, RequestId, SendBack};
+use crate::{Broker, QueryError, ReadId, ReadWork, Recall, Reply, RequestId, SendBack};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
 use model::{QueueOffset, TopicId};
 use std::collections::{BTreeMap, VecDeque};
-use wire::stored::View;
 
 /// What goes on once messages are read.
 #[derive(Debug)]
 pub(crate) enum Then {
     /// A pull is answered.
-    Pull(RequestId, Pulled),
+    Pull(Box<Reading>),
     /// A pop is answered.
     Pop(Box<Taken>),
     /// Deliveries go on.
@@ -82,18 +82,7 @@ impl Broker {
 
     fn go_on(&mut self, then: Then, bytes: Result<Vec<Bytes>, ReadError>) {
         match then {
-            Then::Pull(id, pulled) => {
-                let answer = match bytes {
-                    Ok(messages) => Ok(Pulled { messages, ..pulled }),
-                    Err(error) => Err(PullError::Unreadable { why: error.to_string() }),
-                };
-                let newest = answer.as_ref().ok().and_then(|pulled| pulled.messages.last());
-                let newest = newest.and_then(|bytes| View::parse(bytes).ok()).map(|view| view.log_offset());
-                match newest.is_none_or(|at| at < self.log.written()) {
-                    true => self.reply_now(id, Reply::Pull(answer)),
-                    false => self.reply(id, Reply::Pull(answer)),
-                }
-            }
+            Then::Pull(reading) => self.pull_read(*reading, bytes),
             Then::Pop(taken) => self.pop_read(*taken, bytes),
             Then::Deliver(extents) => self.staged(extents, bytes),
             Then::SendBack(id, ask) => {

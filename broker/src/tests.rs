@@ -2,6 +2,7 @@
 
 mod consume;
 mod deliver;
+mod filter;
 mod recall;
 mod recover;
 mod retry;
@@ -218,6 +219,7 @@ fn pull(from: &str, offset: i64, wait_ms: Option<u64>) -> Pull {
         max_bytes: None,
         filter: Some(Filter::All),
         sub_version: 0,
+        rechecks: true,
         commit_offset: None,
         wait: wait_ms.map(Duration::from_millis),
     }

@@ -16,7 +16,7 @@ pub(crate) struct Answer {
 }
 
 /// An answer that is nothing but an error.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Refused {
     pub code: ResponseCode,
     pub remark: String,

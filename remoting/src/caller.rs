@@ -16,10 +16,9 @@ pub(crate) struct Caller {
     pub connection: ConnectionId,
     /// The client's address; of an IPv4 client always in that form.
     pub address: SocketAddr,
-    /// What its heartbeats subscribe to by expressions of a type not served, and the type. Go's client sends
-    /// these in heartbeats alone: to answer its pulls as if it had not filtered would give it what it did not
-    /// want.
-    unserved: Mutex<BTreeMap<(GroupName, TopicName), String>>,
+    /// What its heartbeats subscribe to by expressions that cannot be served, and why. Go's client sends these
+    /// in heartbeats alone: to answer its pulls as if it had not filtered would give it what it did not want.
+    unserved: Mutex<BTreeMap<(GroupName, TopicName), Refused>>,
 }
 
 impl Caller {
@@ -33,13 +32,13 @@ impl Caller {
         Self { service, settings, connection, address, unserved: Mutex::default() }
     }
 
-    /// Remembers what the last heartbeat subscribes to by expressions not served.
-    pub fn set_unserved(&self, unserved: BTreeMap<(GroupName, TopicName), String>) {
+    /// Remembers what the last heartbeat subscribes to by expressions that cannot be served.
+    pub fn set_unserved(&self, unserved: BTreeMap<(GroupName, TopicName), Refused>) {
         *self.unserved.lock().unwrap_or_else(PoisonError::into_inner) = unserved;
     }
 
-    /// The type of expression, not served, by which a group wants a topic; `None` where it wants it by tags.
-    pub fn unserved(&self, group: &GroupName, topic: &TopicName) -> Option<String> {
+    /// Why the expression by which a group wants a topic cannot be served; `None` where it can.
+    pub fn unserved(&self, group: &GroupName, topic: &TopicName) -> Option<Refused> {
         let unserved = self.unserved.lock().unwrap_or_else(PoisonError::into_inner);
         if unserved.is_empty() {
             return None;

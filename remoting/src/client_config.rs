@@ -1,17 +1,12 @@
 //! Client config: `CHECK_CLIENT_CONFIG` (46), asked by a consumer that does not filter by tags, before it starts.
 
-use crate::answer::{Answer, Answered, Refused};
-use crate::heartbeat::is_tag_expression;
-use crate::pull::unsupported;
+use crate::answer::{Answer, Answered};
+use crate::heartbeat::filter;
 use wire::remoting::client_config::CheckClientRequestBody;
-use wire::remoting::{Command, ResponseCode, json};
+use wire::remoting::{Command, json};
 
 pub(crate) fn check(request: &Command) -> Answered {
     let body: CheckClientRequestBody = json::read(&request.body)?;
-    let kind = &body.subscription_data.expression_type;
-    if is_tag_expression(kind) {
-        Ok(Answer::success())
-    } else {
-        Err(Refused::new(ResponseCode::SystemError, &unsupported(kind)))
-    }
+    filter(&body.subscription_data.expression_type, &body.subscription_data.sub_string)?;
+    Ok(Answer::success())
 }

@@ -34,8 +34,8 @@ pub(crate) async fn heartbeat(caller: &Caller, request: &Command) -> Answered {
     Ok(Answer::with_fields(|ext| answer.write(ext)))
 }
 
-/// What is wanted by expressions of a type not served, and the type.
-type Unserved = BTreeMap<(GroupName, TopicName), String>;
+/// What is wanted by expressions that cannot be served, and why.
+type Unserved = BTreeMap<(GroupName, TopicName), Refused>;
 
 /// A member of a group; none where the group's name could be no group's, which the peer passes over as well.
 fn consumer(data: ConsumerData, unserved: &mut Unserved) -> Option<Consumer> {
@@ -65,21 +65,40 @@ fn consumer(data: ConsumerData, unserved: &mut Unserved) -> Option<Consumer> {
     })
 }
 
-/// A subscription; none where it filters by other than tags: that is noted, and its pulls are refused.
+/// A subscription; none where its expression cannot be served: that is noted, and its pulls are refused.
 fn subscription(group: &GroupName, data: SubscriptionData, unserved: &mut Unserved) -> Option<Subscription> {
     let topic = TopicName::new(&data.topic)
         .inspect_err(|error| tracing::debug!(%error, "subscription in a heartbeat passed over"))
         .ok()?;
-    if !is_tag_expression(&data.expression_type) {
-        unserved.insert((group.clone(), topic), data.expression_type);
-        return None;
+    let filter = match filter(&data.expression_type, &data.sub_string) {
+        Ok(filter) => filter,
+        Err(refused) => {
+            tracing::debug!(%group, %topic, why = refused.remark, "subscription in a heartbeat not served");
+            unserved.insert((group.clone(), topic), refused);
+            return None;
+        }
+    };
+    Some(Subscription { topic, filter, expression: data.sub_string, version: data.sub_version })
+}
+
+/// Reads an expression of a type. Peer: `FilterAPI#build`, `ConsumerFilterManager#build`.
+pub(crate) fn filter(kind: &str, expression: &str) -> Result<Filter, Refused> {
+    match kind {
+        _ if is_tag_expression(kind) => Ok(Filter::tags(expression)),
+        "SQL92" => Filter::sql(expression).map_err(|error| {
+            let why = format!("the SQL92 expression cannot be read: {error}");
+            Refused::new(ResponseCode::SubscriptionParseFailed, &why)
+        }),
+        _ => Err(unsupported(kind)),
     }
-    Some(Subscription {
-        topic,
-        filter: Filter::tags(&data.sub_string),
-        expression: data.sub_string,
-        version: data.sub_version,
-    })
+}
+
+/// What is said to a consumer whose expressions are of a type not served.
+fn unsupported(kind: &str) -> Refused {
+    let why = format!(
+        "the broker does not support consumers that filter messages by {kind:?}, only by TAG and SQL92"
+    );
+    Refused::new(ResponseCode::SystemError, &why)
 }
 
 /// Whether an expression of this type is one of tags. Peer: `ExpressionType#isTagType`.

@@ -2,16 +2,16 @@
 
 use crate::answer::{Answer, Answered, Refused};
 use crate::caller::Caller;
-use crate::heartbeat::is_tag_expression;
-use broker::{Filter, Pull, PullError, PullOutcome};
+use crate::heartbeat::{filter, is_tag_expression};
+use broker::{Pull, PullError, PullOutcome};
 use model::{GroupName, QueueId, QueueOffset, TopicName};
 use std::time::Duration;
 use wire::remoting::pull::{self, COMMIT_OFFSET, Header, SUBSCRIPTION, SUSPEND};
-use wire::remoting::{Command, ResponseCode};
+use wire::remoting::{Command, Language, ResponseCode};
 
 pub(crate) async fn pull(caller: &Caller, request: &Command) -> Answered {
     let header = Header::read(&request.ext)?;
-    let pulled = match caller.ask(ask(caller, &header)?).await? {
+    let pulled = match caller.ask(ask(caller, request.language, &header)?).await? {
         Ok(pulled) => pulled,
         Err(error) => return Err(Refused::new(code_of(&error), &error)),
     };
@@ -30,7 +30,7 @@ pub(crate) async fn pull(caller: &Caller, request: &Command) -> Answered {
     Ok(Answer { code, remark, body: pulled.messages, ..Answer::with_fields(|ext| fields.write(ext)) })
 }
 
-fn ask(caller: &Caller, header: &Header) -> Result<Pull, Refused> {
+fn ask(caller: &Caller, language: Language, header: &Header) -> Result<Pull, Refused> {
     let has = |bit: i32| header.sys_flag & bit != 0;
     let group =
         GroupName::new(&header.group).map_err(Refused::name(ResponseCode::SubscriptionGroupNotExist))?;
@@ -39,12 +39,14 @@ fn ask(caller: &Caller, header: &Header) -> Result<Pull, Refused> {
         let why = format!("queueId[{}] is illegal, topic {topic}", header.queue_id);
         return Err(Refused::new(ResponseCode::InvalidParameter, &why));
     };
-    let kind = header.expression_type.clone().filter(|kind| !is_tag_expression(kind));
-    let by_heartbeat = || if has(SUBSCRIPTION) { None } else { caller.unserved(&group, &topic) };
-    if let Some(kind) = kind.or_else(by_heartbeat) {
-        return Err(Refused::new(ResponseCode::SystemError, &unsupported(&kind)));
-    }
-    let expression = header.subscription.as_deref().unwrap_or_default();
+    let kind = header.expression_type.as_deref().unwrap_or_default();
+    let filter = if has(SUBSCRIPTION) {
+        Some(filter(kind, header.subscription.as_deref().unwrap_or_default())?)
+    } else if let Some(refused) = caller.unserved(&group, &topic) {
+        return Err(refused);
+    } else {
+        None
+    };
     Ok(Pull {
         group,
         topic,
@@ -52,8 +54,10 @@ fn ask(caller: &Caller, header: &Header) -> Result<Pull, Refused> {
         queue_offset: QueueOffset(header.queue_offset),
         max_messages: header.max_messages.max(1).unsigned_abs(),
         max_bytes: header.max_bytes.and_then(|bytes| u32::try_from(bytes).ok()).filter(|&bytes| bytes > 0),
-        filter: has(SUBSCRIPTION).then(|| Filter::tags(expression)),
+        filter,
         sub_version: header.subscription_version.unwrap_or(0),
+        // Go's pulls say that it filters by tags, whatever it does.
+        rechecks: is_tag_expression(kind) && language != Language::Go,
         commit_offset: header
             .commit_offset
             .filter(|&offset| has(COMMIT_OFFSET) && offset >= 0)
@@ -66,11 +70,6 @@ fn ask(caller: &Caller, header: &Header) -> Result<Pull, Refused> {
     })
 }
 
-/// What is said to a consumer whose expressions are of a kind not served.
-pub(crate) fn unsupported(kind: &str) -> String {
-    format!("the broker does not support consumers that filter messages by {kind:?}, only by TAG")
-}
-
 /// Peer: `PullMessageProcessor#processRequest`.
 fn code_of(error: &PullError) -> ResponseCode {
     match error {
@@ -79,6 +78,7 @@ fn code_of(error: &PullError) -> ResponseCode {
         PullError::TopicUnknown { .. } => ResponseCode::TopicNotExist,
         PullError::QueueUnknown { .. } => ResponseCode::InvalidParameter,
         PullError::NotSubscribed { .. } => ResponseCode::SubscriptionNotExist,
+        PullError::SubscriptionNotLatest { .. } => ResponseCode::SubscriptionNotLatest,
         PullError::TooManyParked { .. } => ResponseCode::FlowControl,
         PullError::Unreadable { .. } => ResponseCode::SystemError,
     }

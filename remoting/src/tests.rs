@@ -5,6 +5,7 @@ mod admin;
 mod client;
 mod connection;
 mod errors;
+mod filter;
 mod message;
 
 use crate::{Settings, serve_connection};

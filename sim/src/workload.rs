@@ -139,6 +139,7 @@ impl Workload {
             max_bytes: None,
             filter: Some(Filter::All),
             sub_version: 0,
+            rechecks: true,
             commit_offset: None,
             wait,
         }

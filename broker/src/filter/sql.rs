@@ -49,7 +49,7 @@ pub const PROPERTIES_MAX: usize = 64;
 /// A condition on a message's properties.
 pub struct Sql {
     text: Box<str>,
-    properties: Box<[Box<str>]>,
+    properties: parse::Names,
     condition: Condition,
 }
 

@@ -105,7 +105,7 @@ async fn a_pull_without_an_expression_uses_the_heartbeats() {
 async fn a_heartbeat_leaves_out_names_that_break_the_rules_and_filters_not_served() {
     let mut client = Server::start().connect();
     let body = r#"{"clientID":"c","consumerDataSet":[{"groupName":"bad name"},{"groupName":"consumers","subscriptionDataSet":[
-        {"topic":"T","subString":"a > 1","expressionType":"SQL92"},{"topic":"bad topic","subString":"*"}]}],"producerDataSet":[]}"#;
+        {"topic":"T","subString":"a > 1","expressionType":"CLASS"},{"topic":"bad topic","subString":"*"}]}],"producerDataSet":[]}"#;
     let mut command = request(RequestCode::HeartBeat, &[]);
     command.body = body.into();
     client.tell(command).await;
@@ -123,7 +123,7 @@ async fn a_heartbeat_leaves_out_names_that_break_the_rules_and_filters_not_serve
     let mut command = pull("T", 0, 0);
     command.ext.set("sysFlag", 0);
     let answer = client.ask_for(ResponseCode::SystemError, command).await;
-    assert!(remark(&answer).contains("SQL92"), "an unfiltered answer would be wrong: {}", remark(&answer));
+    assert!(remark(&answer).contains("CLASS"), "an unfiltered answer would be wrong: {}", remark(&answer));
     client.ask_for(ResponseCode::Success, pull("T", 0, 0)).await;
 }
 
@@ -182,7 +182,7 @@ async fn offsets_are_committed_asked_for_and_searched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_consumer_that_filters_by_other_than_tags_is_told_before_it_starts() {
+async fn a_consumer_whose_filters_are_not_served_is_told_before_it_starts() {
     let mut client = Server::start().connect();
     let check = |kind: &str| {
         let mut command = request(RequestCode::CheckClientConfig, &[]);
@@ -193,10 +193,10 @@ async fn a_consumer_that_filters_by_other_than_tags_is_told_before_it_starts() {
         command
     };
     client.ask_for(ResponseCode::Success, check("TAG")).await;
-    let answer = client.ask_for(ResponseCode::SystemError, check("SQL92")).await;
-    assert!(remark(&answer).contains("SQL92"), "{}", remark(&answer));
+    let answer = client.ask_for(ResponseCode::SystemError, check("CLASS")).await;
+    assert!(remark(&answer).contains("CLASS"), "{}", remark(&answer));
     let mut command = pull("T", 0, 0);
-    command.ext.set("expressionType", "SQL92");
+    command.ext.set("expressionType", "CLASS");
     let answer = client.ask_for(ResponseCode::SystemError, command).await;
-    assert!(remark(&answer).contains("SQL92"), "{}", remark(&answer));
+    assert!(remark(&answer).contains("CLASS"), "{}", remark(&answer));
 }

@@ -136,15 +136,14 @@ fn until(decides: bool, conditions: impl Iterator<Item = Truth>) -> Truth {
 }
 
 impl Operand {
-    /// Its truth, where it is a constant condition.
-    pub(super) fn constant(&self) -> Option<Option<bool>> {
-        match self {
-            Self::Condition(condition) => match **condition {
-                Condition::Constant(value) => Some(value),
-                _ => None,
-            },
-            _ => None,
-        }
+    /// Whether it is `NULL`.
+    pub(super) fn is_null(&self) -> bool {
+        matches!(self, Self::Condition(condition) if matches!(**condition, Condition::Constant(None)))
+    }
+
+    /// Whether it is `TRUE` or `FALSE`.
+    pub(super) fn is_truth(&self) -> bool {
+        matches!(self, Self::Condition(condition) if matches!(**condition, Condition::Constant(Some(_))))
     }
 
     fn value<'v>(&'v self, values: &[Option<&'v str>]) -> Result<Value<'v>, Unfit> {

@@ -4,8 +4,11 @@ use super::eval::{Condition, Number, Operand, Order, Part};
 use super::lex::{Kind, Lexer, Token, place, shown, unexpected};
 use super::{DEPTH_MAX, PROPERTIES_MAX, SqlError};
 
-/// The condition of a text, and the names of the properties that it asks for.
-pub(super) fn parse(text: &str) -> Result<(Condition, Box<[Box<str>]>), SqlError> {
+/// The names of properties, numbered by their places.
+pub(super) type Names = Box<[Box<str>]>;
+
+/// The condition of a text, and the properties that it asks for.
+pub(super) fn parse(text: &str) -> Result<(Condition, Names), SqlError> {
     let mut lexer = Lexer::new(text);
     let next = lexer.next()?;
     let mut parser = Parser { text, lexer, next, end: 0, properties: Vec::new(), nested: 0 };
@@ -51,9 +54,16 @@ impl Parser<'_> {
                 Kind::Or => OR,
                 Kind::And => AND,
                 Kind::Equal | Kind::Unequal | Kind::Is => EQUALITY,
-                Kind::Greater | Kind::GreaterOrEqual | Kind::Less | Kind::LessOrEqual => TESTS,
-                Kind::Between | Kind::In | Kind::Contains | Kind::StartsWith | Kind::EndsWith => TESTS,
-                Kind::Not => TESTS,
+                Kind::Greater
+                | Kind::GreaterOrEqual
+                | Kind::Less
+                | Kind::LessOrEqual
+                | Kind::Between
+                | Kind::In
+                | Kind::Contains
+                | Kind::StartsWith
+                | Kind::EndsWith
+                | Kind::Not => TESTS,
                 _ => return Ok(left),
             };
             if binds < level {
@@ -209,13 +219,12 @@ impl Parser<'_> {
 
     fn equal(&self, not: bool, left: Term, right: Term) -> Result<Term, SqlError> {
         for term in [&left, &right] {
-            if term.operand.constant() == Some(None) {
+            if term.operand.is_null() {
                 let expected = "a value (IS NULL asks for what is absent)";
                 return Err(unexpected(self.text, term.at, term.end, expected));
             }
         }
-        if left.operand.constant().is_some() && matches!(right.operand, Operand::Text(_) | Operand::Number(_))
-        {
+        if left.operand.is_truth() && matches!(right.operand, Operand::Text(_) | Operand::Number(_)) {
             return Err(unexpected(self.text, right.at, right.end, "TRUE or FALSE"));
         }
         let (at, depth) = (left.at, left.depth.max(right.depth));

@@ -355,15 +355,12 @@ fn length_depth_and_properties_have_limits() {
     let chain = |n| format!("a = 5{}", " = TRUE".repeat(n));
     check('T', &[&chain(63)]);
     refused(&chain(64), "at character 1: the expression is nested deeper than 64");
-    check(
-        'T',
-        &[&"a = 5 AND ".repeat(1500).replace("5 AND ", "5\nAND ").trim_end_matches("AND ").to_owned()],
-    );
+    check('T', &[&vec!["a = 5"; 1600].join(" AND ")]);
     check('F', &[&vec!["a = 6"; 1600].join(" OR "), &vec!["a"; 2000].join(" AND ")]);
 
     let names = |n| (0..n).map(|i| format!("p{i} = a")).collect::<Vec<_>>().join(" OR ");
     check('?', &[&names(63)]);
-    refused(&names(64), "at character 621: the expression names more than 64 properties");
+    refused(&names(64), "at character 684: the expression names more than 64 properties");
 }
 
 #[test]
@@ -507,6 +504,7 @@ proptest! {
     }
 
     #[test]
+    #[expect(clippy::cast_precision_loss, reason = "a text beside a double is read as one")]
     fn a_number_is_compared_by_its_value(left: i32, right: i64, third in -1e9_f64..1e9) {
         let holds = |text: String, value: &str| Sql::parse(&text).unwrap().matches(|_| Some(value));
         let text = right.to_string();
