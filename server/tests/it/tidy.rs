@@ -2,6 +2,7 @@
 
 use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 use std::fs;
+use std::path::Path;
 
 /// Each room and the rooms it may use. What is not listed is forbidden.
 const MAY_USE: [(&str, &[&str]); 15] = [
@@ -158,4 +159,32 @@ fn every_room_obeys_the_workspaces_lints_and_stands_on_the_map() {
         }
     }
     none(&broken);
+}
+
+#[test]
+fn every_test_that_a_guarantee_names_is_there() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let promised = fs::read_to_string(format!("{root}/docs/guarantees.md")).unwrap();
+    let mut sources = String::new();
+    for room in rooms() {
+        read_sources(room.manifest_path.parent().unwrap().as_std_path(), &mut sources);
+    }
+    let quoted = promised.split('`').skip(1).step_by(2);
+    let tests = quoted.filter(|word| word.matches('_').count() >= 3 && !word.contains([' ', '/', '.']));
+    let broken: Vec<String> = tests
+        .filter(|test| !sources.contains(&format!("fn {test}(")))
+        .map(|test| format!("docs/guarantees.md names the test {test}, which is not there"))
+        .collect();
+    none(&broken);
+}
+
+fn read_sources(folder: &Path, sources: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read_sources(&path, sources);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            sources.push_str(&fs::read_to_string(path).unwrap());
+        }
+    }
 }
