@@ -90,7 +90,7 @@ pub async fn serve_connection<S>(
             },
             Some(notice) = connection.notices.recv() => {
                 notice_count += 1;
-                outbox.put(Some((notify::request(notice, notice_count), Vec::new())));
+                outbox.put(Some((notify::request(notice, notice_count, settings.store_host), Vec::new())));
             }
             () = sleep_until(stop_at.unwrap_or(idle_at).min(idle_at)) => {
                 break if stop_at.is_some() { "drained in part" } else { "idle" };

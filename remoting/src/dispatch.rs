@@ -3,8 +3,8 @@
 use crate::answer::{Answer, Answered, Refused};
 use crate::caller::Caller;
 use crate::{
-    client_config, cluster, consumers, group, heartbeat, offset, pull, query, route, send, send_back, topic,
-    unregister,
+    client_config, cluster, consumers, end_transaction, group, heartbeat, lock, offset, pull, query, recall,
+    route, send, send_back, topic, unregister,
 };
 use bytes::Bytes;
 use std::sync::Arc;
@@ -42,7 +42,9 @@ async fn by_code(caller: &Caller, code: RequestCode, request: Command) -> Answer
             Ok(send::send_v2(caller, request).await)
         }
         RequestCode::ConsumerSendMsgBack => send_back::send_back(caller, &request).await,
+        RequestCode::RecallMessage => Ok(recall::recall(caller, &request).await),
         RequestCode::PullMessage | RequestCode::LitePullMessage => pull::pull(caller, &request).await,
+        RequestCode::EndTransaction => end_transaction::end_transaction(caller, &request).await,
         RequestCode::QueryMessage => query::query(caller, &request).await,
         RequestCode::ViewMessageById => query::view(caller, &request).await,
         RequestCode::QueryConsumerOffset => offset::query(caller, &request).await,
@@ -53,6 +55,8 @@ async fn by_code(caller: &Caller, code: RequestCode, request: Command) -> Answer
         RequestCode::HeartBeat => heartbeat::heartbeat(caller, &request).await,
         RequestCode::UnregisterClient => unregister::unregister(caller, &request).await,
         RequestCode::GetConsumerListByGroup => consumers::consumers(caller, &request).await,
+        RequestCode::LockBatchMq => lock::lock(caller, &request).await,
+        RequestCode::UnlockBatchMq => lock::unlock(caller, &request).await,
         RequestCode::CheckClientConfig => client_config::check(&request),
         RequestCode::UpdateAndCreateTopic => topic::create(caller, &request).await,
         RequestCode::GetTopicConfig => topic::get(caller, &request).await,

@@ -97,9 +97,7 @@ fn stored(caller: &Caller, sent: &[Sent], is_batch: bool) -> Answer {
 fn refused(error: &SendError, is_batch: bool) -> Refused {
     let code = match error.why {
         SendRefusal::TopicUnknown { .. } => ResponseCode::TopicNotExist,
-        SendRefusal::SystemTopic { .. }
-        | SendRefusal::NotWritable { .. }
-        | SendRefusal::TransactionUnsupported => ResponseCode::NoPermission,
+        SendRefusal::SystemTopic { .. } | SendRefusal::NotWritable { .. } => ResponseCode::NoPermission,
         SendRefusal::QueueUnknown { .. } => ResponseCode::InvalidParameter,
         SendRefusal::WrongKind { .. }
         | SendRefusal::EmptyBody
@@ -107,7 +105,8 @@ fn refused(error: &SendError, is_batch: bool) -> Refused {
         | SendRefusal::PropertiesTooLarge { .. }
         | SendRefusal::DelayNotANumber { .. }
         | SendRefusal::TooFar { .. }
-        | SendRefusal::DelayInBatch { .. } => ResponseCode::MessageIllegal,
+        | SendRefusal::DelayInBatch { .. }
+        | SendRefusal::TransactionInBatch => ResponseCode::MessageIllegal,
         SendRefusal::TimerDisabled => ResponseCode::SystemError,
         SendRefusal::GroupUnknown { .. } => ResponseCode::SubscriptionGroupNotExist,
         SendRefusal::Busy { .. } => ResponseCode::SystemBusy,

@@ -19,6 +19,7 @@ pub mod group;
 pub mod heartbeat;
 pub mod json;
 pub mod language;
+pub mod lock;
 pub mod notify;
 pub mod offset;
 pub mod pull;
@@ -28,6 +29,7 @@ pub mod route;
 pub mod send;
 pub mod send_back;
 pub mod topic;
+pub mod transaction;
 pub mod unregister;
 
 pub use code::{RequestCode, ResponseCode};

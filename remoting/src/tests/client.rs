@@ -2,6 +2,7 @@
 
 use super::*;
 use wire::remoting::heartbeat::{ConsumerData, HeartbeatData, ProducerData, SubscriptionData};
+use wire::remoting::lock::{self, MessageQueue};
 use wire::remoting::{consumers, json};
 
 fn heartbeat(client: &str, topic: &str, tags: &str) -> Command {
@@ -125,6 +126,36 @@ async fn a_heartbeat_leaves_out_names_that_break_the_rules_and_filters_not_serve
     let answer = client.ask_for(ResponseCode::SystemError, command).await;
     assert!(remark(&answer).contains("CLASS"), "an unfiltered answer would be wrong: {}", remark(&answer));
     client.ask_for(ResponseCode::Success, pull("T", 0, 0)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_is_held_by_one_member_until_it_lets_go() {
+    let mut client = Server::start().connect();
+    let body = |client: &str| {
+        let queue =
+            |queue_id| MessageQueue { broker_name: "as the client says".into(), queue_id, topic: "T".into() };
+        let mq_set = vec![queue(0), queue(3), queue(-1)];
+        let body = lock::Body {
+            client_id: client.into(),
+            consumer_group: "consumers".into(),
+            mq_set,
+            ..lock::Body::default()
+        };
+        json::write(&body)
+    };
+    let lock = |client| Command::request(RequestCode::LockBatchMq, Fields::new(), body(client));
+    let unlock = |client| Command::request(RequestCode::UnlockBatchMq, Fields::new(), body(client));
+    let held = |answer: &Command| {
+        let locked = json::read::<lock::Answer>(&answer.body).unwrap().locked;
+        assert!(locked.iter().all(|queue| queue.broker_name == "as the client says"));
+        locked.iter().map(|queue| queue.queue_id).collect::<Vec<_>>()
+    };
+    assert_eq!(held(&client.ask_for(ResponseCode::Success, lock("one")).await), [0, 3]);
+    assert_eq!(held(&client.ask_for(ResponseCode::Success, lock("two")).await), [0; 0]);
+    client.ask_for(ResponseCode::Success, unlock("two")).await;
+    assert_eq!(held(&client.ask_for(ResponseCode::Success, lock("two")).await), [0; 0]);
+    client.tell(unlock("one").one_way()).await;
+    assert_eq!(held(&client.ask_for(ResponseCode::Success, lock("two")).await), [0, 3]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -62,8 +62,7 @@ async fn a_send_that_breaks_a_rule_is_answered_with_the_rule() {
         (ResponseCode::InvalidParameter, with(send("Alive", b"body", &[]), "e", "99"), "99"),
         (ResponseCode::NoPermission, send("SCHEDULE_TOPIC_XXXX", b"body", &[]), "SCHEDULE_TOPIC_XXXX"),
         (ResponseCode::NoPermission, send("rmq_sys_wheel_timer", b"body", &[]), "rmq_sys_wheel_timer"),
-        (ResponseCode::NoPermission, send("T", b"body", &[("TRAN_MSG", "true")]), "transactional"),
-        (ResponseCode::NoPermission, with(send("T", b"body", &[]), "f", "4"), "transactional"),
+        (ResponseCode::MessageIllegal, batch("T", &[("TRAN_MSG", "true")]), "TRAN_MSG"),
         (ResponseCode::TopicNotExist, with(send("V", b"body", &[]), "c", "other"), "topic V"),
     ] {
         refused(&mut client, code, request, told).await;

@@ -200,3 +200,41 @@ async fn a_message_is_found_by_key_by_unique_key_and_by_place() {
     client.ask_for(ResponseCode::SystemError, view("1")).await;
     client.ask_for(ResponseCode::SystemError, view("-1")).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_message_called_back_is_never_delivered_and_every_answer_says_what_became_of_it() {
+    let mut client = Server::start().connect();
+    let sent =
+        client.ask_for(ResponseCode::Success, send("T", b"regretted", &[("TIMER_DELAY_SEC", "5")])).await;
+    let handle = sent.ext.get("recallHandle").unwrap().to_owned();
+    let key = RecallHandle::decode(&handle).unwrap().unique_key;
+    let recall = |topic: &str, handle: &str| {
+        request(RequestCode::RecallMessage, &[("topic", topic), ("recallHandle", handle)])
+    };
+    let answer = client.ask_for(ResponseCode::Success, recall("T", &handle)).await;
+    assert_eq!((answer.ext.get("msgId"), answer.ext.get("outcome")), (Some(key.as_str()), Some("recalled")));
+    assert_eq!(answer.ext.get("MSG_REGION"), Some("DefaultRegion"));
+    client.ask_for(ResponseCode::PullNotFound, pull("T", 0, 15_000)).await;
+
+    let sent = client.ask_for(ResponseCode::Success, send("T", b"late", &[("TIMER_DELAY_SEC", "5")])).await;
+    let late = sent.ext.get("recallHandle").unwrap().to_owned();
+    client.ask_for(ResponseCode::Success, pull("T", 0, 15_000)).await;
+    let mut unknown = RecallHandle::decode(&handle).unwrap();
+    unknown.deliver_at = Timestamp::from_millis(BEGIN_MS + 1_000_000);
+    unknown.unique_key = "NOBODY".into();
+    let mut foreign = RecallHandle::decode(&late).unwrap();
+    foreign.broker = "broker-b".into();
+    client.ask_for(ResponseCode::Success, send("U", b"body", &[])).await;
+    for (code, topic, handle, outcome) in [
+        (ResponseCode::IllegalOperation, "T", late.as_str(), Some("too_late")),
+        (ResponseCode::NoMessage, "T", &unknown.encode(), Some("unknown")),
+        (ResponseCode::IllegalOperation, "T", "no handle", Some("illegal")),
+        (ResponseCode::IllegalOperation, "U", &handle, Some("illegal")),
+        (ResponseCode::IllegalOperation, "T", &foreign.encode(), Some("illegal")),
+        (ResponseCode::TopicNotExist, "V", &handle, None),
+    ] {
+        let answer = client.ask_for(code, recall(topic, handle)).await;
+        assert_eq!(answer.ext.get("outcome"), outcome, "{}", remark(&answer));
+        assert_eq!(answer.ext.get("MSG_REGION"), Some("DefaultRegion"));
+    }
+}

@@ -21,3 +21,7 @@ header! {
         message_id: String = "msgId",
     }
 }
+
+/// The field of an answer that says what became of the recall, more finely than its code: `recalled`,
+/// `too_late`, `unknown` or `illegal`. Ours; no client of RocketMQ looks for it.
+pub const OUTCOME: &str = "outcome";

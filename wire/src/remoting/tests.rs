@@ -141,6 +141,19 @@ fn a_route_is_written_as_gos_reader_needs_it() {
 }
 
 #[test]
+fn locks_are_read_and_written_as_java_does() {
+    let body = r#"{"clientId":"c","consumerGroup":"g","mqSet":[{"brokerName":"b","queueId":3,"topic":"T"}],"onlyThisBroker":false}"#;
+    let lock: lock::Body = json::read(body.as_bytes()).unwrap();
+    assert_eq!(
+        (lock.client_id.as_str(), lock.consumer_group.as_str(), lock.mq_set[0].queue_id),
+        ("c", "g", 3)
+    );
+    assert_eq!(json::write(&lock), body);
+    let answer = lock::Answer { locked: lock.mq_set };
+    assert_eq!(json::write(&answer), r#"{"lockOKMQSet":[{"brokerName":"b","queueId":3,"topic":"T"}]}"#);
+}
+
+#[test]
 fn a_group_without_settings_has_the_peers_defaults() {
     let group: group::SubscriptionGroupConfig =
         json::read(br#"{"groupName":"g","retryMaxTimes":3}"#).unwrap();
