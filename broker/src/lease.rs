@@ -250,6 +250,35 @@ impl Leases {
         pop_time
     }
 
+    /// Lets a valid lease go on until `invisible` from now at least; its handle stays good.
+    pub(crate) fn renew(&mut self, key: &Key, offset: QueueOffset, invisible: Duration, now: Now) {
+        let progress = self.progress.get_mut(key).expect("a valid lease is held");
+        let lease = progress.leases.get_mut(&offset).expect("a valid lease is held");
+        let ends = now.monotonic.after(invisible);
+        if ends <= lease.ends {
+            return;
+        }
+        self.ends.remove(&(lease.ends, key.clone(), offset));
+        self.ends.insert((ends, key.clone(), offset));
+        lease.ends = ends;
+        let entry = LeaseEntry {
+            group: key.group.to_string(),
+            topic: key.topic,
+            queue_id: key.queue_id,
+            start_offset: offset.0,
+            pop_time: lease.pop_time,
+            // Counted from the pop, as that of a lease that was never renewed.
+            invisible_ms: now.wall.as_millis().saturating_sub(lease.pop_time).max(0)
+                + invisible.as_millis() as i64,
+            offsets: vec![offset.0],
+            next_offset: progress.next.0,
+            ordered: progress.ordered,
+            attempt_id: progress.attempt_id.clone(),
+            replaces: None,
+        };
+        self.unlogged.push(entry);
+    }
+
     /// How often an ordered message was handed out before.
     pub(crate) fn attempts(&self, key: &Key, offset: QueueOffset) -> u32 {
         self.progress.get(key).and_then(|progress| progress.attempts.get(&offset)).copied().unwrap_or(0)

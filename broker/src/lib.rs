@@ -31,6 +31,7 @@ mod query;
 mod read;
 mod recall;
 mod recover;
+mod renew;
 mod reply;
 mod request;
 mod schedule;
@@ -60,6 +61,7 @@ pub use pull::{Pull, PullError, PullOutcome, Pulled};
 pub use query::{Query, QueryError, View, ViewError};
 pub use recall::{Recall, RecallError, Recalled};
 pub use recover::Recovered;
+pub use renew::{Renew, RenewError};
 pub use request::{Reply, Request, RequestId, Verb};
 pub use send::{AutoCreate, Send, SendError, SendRefusal, Sent};
 pub use send_back::{SendBack, SendBackError};
@@ -157,6 +159,7 @@ impl Broker {
             Request::Unlock(ask) => self.unlock(id, &ask),
             Request::Recall(ask) => self.recall(id, ask),
             Request::EndTransaction(ask) => self.end_transaction(id, ask),
+            Request::Renew(ask) => self.renew(id, &ask),
             Request::Pop(ask) => self.pop(id, ask),
             Request::Ack(ask) => self.ack(id, &ask),
             Request::ChangeInvisible(ask) => self.change_invisible(id, ask),

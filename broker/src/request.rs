@@ -13,6 +13,7 @@ use crate::pop::{Pop, PopError, Popped};
 use crate::pull::{Pull, PullError, Pulled};
 use crate::query::{Query, QueryError, View, ViewError};
 use crate::recall::{Recall, RecallError, Recalled};
+use crate::renew::{Renew, RenewError};
 use crate::send::{Send, SendError, Sent};
 use crate::send_back::{SendBack, SendBackError};
 use crate::topic::{CreateTopic, CreateTopicError, GetTopic};
@@ -90,6 +91,8 @@ verbs! {
     Ack(Ack) -> Vec<Result<(), AckError>>;
     /// Let a lease end at another time.
     ChangeInvisible(ChangeInvisible) -> Result<wire::ReceiptHandle, ChangeInvisibleError>;
+    /// Let a lease go on for longer.
+    Renew(Renew) -> Result<(), RenewError>;
     /// Ask for a committed offset.
     QueryOffset(QueryOffset) -> Result<QueueOffset, QueryOffsetError>;
     /// Commit an offset.

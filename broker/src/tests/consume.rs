@@ -332,3 +332,33 @@ fn every_popped_message_is_acked_in_the_end_and_acked_ones_never_come_again() {
     assert!(rig.pop("t", 5000).is_empty());
     assert!(acked.values().any(|attempt| *attempt > 1));
 }
+
+#[test]
+fn a_renewed_lease_keeps_its_first_handle_also_over_a_restart() {
+    let mut rig = Rig::new();
+    rig.send(send("t", "x", &[]));
+    let popped = rig.pop("t", 60_000);
+    let handle = popped[0].handle.clone();
+    let renew = |invisible_ms| Renew {
+        group: group(),
+        topic: topic("t"),
+        handle: handle.clone(),
+        invisible: Duration::from_millis(invisible_ms),
+    };
+    for _ in 0..3 {
+        rig.pass(55_000);
+        rig.ask(renew(60_000)).unwrap();
+        assert!(rig.pop("t", 1000).is_empty());
+    }
+    rig.ask(renew(1)).unwrap();
+    rig.pass(50_000);
+    assert!(rig.pop("t", 1000).is_empty(), "it is never made shorter");
+    let mut rig = rig.killed(5000);
+    rig.ask(renew(60_000)).unwrap();
+    rig.pass(59_999);
+    assert!(rig.pop("t", 1000).is_empty());
+    assert!(rig.ask(ack("t", &popped))[0].is_ok(), "the first handle still acks");
+    assert_eq!(rig.ask(renew(60_000)), Err(AckError::LeaseOver));
+    rig.pass(600_000);
+    assert!(rig.pop("t", 1000).is_empty());
+}
