@@ -24,8 +24,11 @@ pub(crate) async fn unlock(caller: &Caller, request: &Command) -> Answered {
     Ok(Answer::success())
 }
 
+/// Of which group, which member, and which queues.
+type Asked = (GroupName, ClientId, Vec<(TopicName, QueueId)>);
+
 /// Who asks, and for which queues: those that could be none are passed over.
-fn asked(body: &Body) -> Result<(GroupName, ClientId, Vec<(TopicName, QueueId)>), Refused> {
+fn asked(body: &Body) -> Result<Asked, Refused> {
     let group = GroupName::new(&body.consumer_group).map_err(Refused::name(ResponseCode::SystemError))?;
     let client = ClientId(body.client_id.as_str().into());
     Ok((group, client, body.mq_set.iter().filter_map(queue).collect()))
