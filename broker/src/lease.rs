@@ -6,18 +6,14 @@
 //! its message back through the group's retry topic; in a group that consumes in order, from the queue
 //! itself, before all that lies behind it.
 
-use crate::config::LEASES_ENDED_MAX;
-use crate::read::Then;
-use crate::send_back::mark_retry;
 use crate::topic::Topics;
 use crate::{Broker, Pop};
-use bytes::Bytes;
-use journal::{Kind, ReadError};
+use journal::Kind;
 use model::{GroupName, LogOffset, Monotonic, Now, QueueId, QueueOffset, TopicId, TopicName};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use wire::record;
 use wire::record::{AckEntry, Acks, LeaseEntry};
-use wire::{message_id, record, stored};
 
 /// How long after an ack the same ack is still answered as one.
 const ACK_AGAIN: Duration = Duration::from_secs(10);
@@ -58,6 +54,10 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn lease_count(&self) -> usize {
         self.leases.len() + self.ending.len()
+    }
+
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.ordered
     }
 
     pub(crate) fn next(&self) -> QueueOffset {
@@ -106,9 +106,9 @@ pub(crate) enum Held {
 /// A lease that ended without an ack.
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
-    key: Key,
-    offset: QueueOffset,
-    pop_time: i64,
+    pub(crate) key: Key,
+    pub(crate) offset: QueueOffset,
+    pub(crate) pop_time: i64,
 }
 
 /// All leases, and what of them is not yet in the log.
@@ -289,7 +289,7 @@ impl Leases {
     }
 
     /// Takes a lease that is over by `now`.
-    fn take_ended(&mut self, now: Monotonic) -> Option<Ended> {
+    pub(crate) fn take_ended(&mut self, now: Monotonic) -> Option<Ended> {
         if self.ends.first()?.0 > now {
             return None;
         }
@@ -301,7 +301,7 @@ impl Leases {
     }
 
     /// An ended message is in the retry topic or among the dead letters: it is finished here.
-    fn ended(&mut self, ended: &Ended) {
+    pub(crate) fn ended(&mut self, ended: &Ended) {
         let progress = self.progress.get_mut(&ended.key).expect("its lease was in it");
         progress.ending.remove(&ended.offset);
         progress.attempts.remove(&ended.offset);
@@ -309,7 +309,7 @@ impl Leases {
     }
 
     /// An ended message of an ordered group is to be handed out again.
-    fn again(&mut self, ended: &Ended) {
+    pub(crate) fn again(&mut self, ended: &Ended) {
         let progress = self.progress.get_mut(&ended.key).expect("its lease was in it");
         progress.ending.remove(&ended.offset);
         progress.again.insert(ended.offset);
@@ -384,89 +384,18 @@ impl Leases {
         self.finish(&key, QueueOffset(entry.offset), entry.pop_time, now);
         self.unlogged_acks.clear();
     }
+
+    /// Lets a lease that has just ended go on for a second.
+    pub(crate) fn prolong(&mut self, ended: &Ended, now: Now) {
+        let progress = self.progress.get_mut(&ended.key).expect("its lease was in it");
+        progress.ending.remove(&ended.offset);
+        let ends = now.monotonic.after(Duration::from_secs(1));
+        progress.leases.insert(ended.offset, Lease { pop_time: ended.pop_time, ends });
+        self.ends.insert((ends, ended.key.clone(), ended.offset));
+    }
 }
 
 impl Broker {
-    /// Ends the leases whose time is over: their messages come again.
-    pub(crate) fn expire_leases(&mut self) {
-        let mut unordered = Vec::new();
-        for _ in 0..LEASES_ENDED_MAX {
-            let Some(ended) = self.leases.take_ended(self.now.monotonic) else {
-                break;
-            };
-            let ordered = self.leases.get(&ended.key).is_some_and(|progress| progress.ordered);
-            let attempts = self.leases.attempts(&ended.key, ended.offset) + 1;
-            if ordered && attempts < self.attempts_max(&ended.key.group) {
-                self.leases.again(&ended);
-                self.pop_touched.insert(self.leases.parent(ended.key.topic));
-            } else {
-                unordered.push(ended);
-            }
-        }
-        let known = |ended: &Ended| {
-            let queue = self.store.queue(ended.key.topic, ended.key.queue_id);
-            queue.and_then(|queue| queue.get(ended.offset)).map(|entry| entry.extent)
-        };
-        let (found, lost): (Vec<_>, Vec<_>) = unordered.into_iter().partition(|ended| known(ended).is_some());
-        let extents = found.iter().filter_map(known).collect();
-        for ended in lost {
-            self.leases.ended(&ended);
-            self.commit_popped(&ended.key);
-        }
-        if !found.is_empty() {
-            self.read(extents, Then::Redeliver(found));
-        }
-    }
-
-    fn attempts_max(&self, group: &GroupName) -> u32 {
-        self.groups.get(group).map_or(16, |settings| settings.retry_max).saturating_add(1)
-    }
-
-    /// Puts messages whose leases are over into the retry topic, or among the dead letters.
-    pub(crate) fn redeliver(&mut self, all: Vec<Ended>, bytes: Result<Vec<Bytes>, ReadError>) {
-        let Ok(bytes) = bytes else {
-            // They cannot be read just now: their leases go on for a moment, and then it is tried again.
-            for ended in all {
-                self.leases.prolong(&ended, self.now);
-            }
-            self.stats.read_errors += 1;
-            return;
-        };
-        for (ended, bytes) in all.into_iter().zip(bytes) {
-            self.redeliver_one(&ended, &bytes);
-            self.leases.ended(&ended);
-            self.commit_popped(&ended.key);
-        }
-    }
-
-    fn redeliver_one(&mut self, ended: &Ended, bytes: &Bytes) {
-        let group = &ended.key.group;
-        let Ok((mut message, placed)) = stored::decode(bytes) else {
-            return;
-        };
-        let Some(topic) = self.topics.by_id(ended.key.topic).map(|topic| topic.name.clone()) else {
-            return;
-        };
-        let attempts =
-            message.reconsume_times.max(0) as u32 + 1 + self.leases.attempts(&ended.key, ended.offset);
-        message.reconsume_times = message.reconsume_times.saturating_add(1);
-        let id = message_id::encode(placed.store_host, placed.log_offset);
-        mark_retry(&mut message, topic.as_str(), &id);
-        if attempts >= self.attempts_max(group) {
-            return self.append_dead_letter(group, &mut message, placed.log_offset);
-        }
-        let retry = match topic.is_retry() {
-            true => topic,
-            false => TopicName::pop_retry(group, &topic),
-        };
-        let retry = self.topic_or_make(retry, 1);
-        if retry.id != ended.key.topic {
-            self.leases.set_parent(retry.id, ended.key.topic);
-        }
-        self.stats.redelivered += 1;
-        self.append_message(&retry, QueueId(0), &message, placed.log_offset);
-    }
-
     /// Writes to the log what leases and acks have changed in this turn.
     pub(crate) fn write_leases(&mut self) {
         let mut payload = Vec::new();
@@ -481,16 +410,5 @@ impl Broker {
             Acks { entries }.encode(&mut payload);
             self.append_record(Kind::Acks, &payload);
         }
-    }
-}
-
-impl Leases {
-    /// Lets a lease that has just ended go on for a second.
-    fn prolong(&mut self, ended: &Ended, now: Now) {
-        let progress = self.progress.get_mut(&ended.key).expect("its lease was in it");
-        progress.ending.remove(&ended.offset);
-        let ends = now.monotonic.after(Duration::from_secs(1));
-        progress.leases.insert(ended.offset, Lease { pop_time: ended.pop_time, ends });
-        self.ends.insert((ends, ended.key.clone(), ended.offset));
     }
 }

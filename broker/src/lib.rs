@@ -31,6 +31,7 @@ mod query;
 mod read;
 mod recall;
 mod recover;
+mod redeliver;
 mod renew;
 mod reply;
 mod request;

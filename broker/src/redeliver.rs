@@ -1,0 +1,93 @@
+//! Redeliver: a lease is over and nobody acked, so its message comes again; or, its attempts used up, never.
+
+use crate::Broker;
+use crate::config::LEASES_ENDED_MAX;
+use crate::lease::{Ended, Progress};
+use crate::read::Then;
+use crate::send_back::mark_retry;
+use bytes::Bytes;
+use journal::ReadError;
+use model::{GroupName, QueueId, TopicName};
+use wire::{message_id, stored};
+
+impl Broker {
+    /// Ends the leases whose time is over: their messages come again.
+    pub(crate) fn expire_leases(&mut self) {
+        let mut unordered = Vec::new();
+        for _ in 0..LEASES_ENDED_MAX {
+            let Some(ended) = self.leases.take_ended(self.now.monotonic) else {
+                break;
+            };
+            let ordered = self.leases.get(&ended.key).is_some_and(Progress::is_ordered);
+            let attempts = self.leases.attempts(&ended.key, ended.offset) + 1;
+            if ordered && attempts < self.attempts_max(&ended.key.group) {
+                self.leases.again(&ended);
+                self.pop_touched.insert(self.leases.parent(ended.key.topic));
+            } else {
+                unordered.push(ended);
+            }
+        }
+        let known = |ended: &Ended| {
+            let queue = self.store.queue(ended.key.topic, ended.key.queue_id);
+            queue.and_then(|queue| queue.get(ended.offset)).map(|entry| entry.extent)
+        };
+        let (found, lost): (Vec<_>, Vec<_>) = unordered.into_iter().partition(|ended| known(ended).is_some());
+        let extents = found.iter().filter_map(known).collect();
+        for ended in lost {
+            self.leases.ended(&ended);
+            self.commit_popped(&ended.key);
+        }
+        if !found.is_empty() {
+            self.read(extents, Then::Redeliver(found));
+        }
+    }
+
+    fn attempts_max(&self, group: &GroupName) -> u32 {
+        self.groups.get(group).map_or(16, |settings| settings.retry_max).saturating_add(1)
+    }
+
+    /// Puts messages whose leases are over into the retry topic, or among the dead letters.
+    pub(crate) fn redeliver(&mut self, all: Vec<Ended>, bytes: Result<Vec<Bytes>, ReadError>) {
+        let Ok(bytes) = bytes else {
+            // They cannot be read just now: their leases go on for a moment, and then it is tried again.
+            for ended in all {
+                self.leases.prolong(&ended, self.now);
+            }
+            self.stats.read_errors += 1;
+            return;
+        };
+        for (ended, bytes) in all.into_iter().zip(bytes) {
+            self.redeliver_one(&ended, &bytes);
+            self.leases.ended(&ended);
+            self.commit_popped(&ended.key);
+        }
+    }
+
+    fn redeliver_one(&mut self, ended: &Ended, bytes: &Bytes) {
+        let group = &ended.key.group;
+        let Ok((mut message, placed)) = stored::decode(bytes) else {
+            return;
+        };
+        let Some(topic) = self.topics.by_id(ended.key.topic).map(|topic| topic.name.clone()) else {
+            return;
+        };
+        let attempts =
+            message.reconsume_times.max(0) as u32 + 1 + self.leases.attempts(&ended.key, ended.offset);
+        message.reconsume_times = message.reconsume_times.saturating_add(1);
+        let id = message_id::encode(placed.store_host, placed.log_offset);
+        mark_retry(&mut message, topic.as_str(), &id);
+        if attempts >= self.attempts_max(group) {
+            return self.append_dead_letter(group, &mut message, placed.log_offset);
+        }
+        let retry = match topic.is_retry() {
+            true => topic,
+            false => TopicName::pop_retry(group, &topic),
+        };
+        let retry = self.topic_or_make(retry, 1);
+        if retry.id != ended.key.topic {
+            self.leases.set_parent(retry.id, ended.key.topic);
+        }
+        self.stats.redelivered += 1;
+        self.append_message(&retry, QueueId(0), &message, placed.log_offset);
+    }
+}
