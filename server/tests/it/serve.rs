@@ -75,6 +75,23 @@ fn a_damaged_log_is_named_and_left_alone() {
 }
 
 #[test]
+fn a_log_of_a_newer_format_is_refused_with_its_number() {
+    let folder = tempfile::tempdir().unwrap();
+    Server::ready(folder.path(), &[]).stop();
+    let log = folder.path().join("log-00000000000000000000");
+    let mut bytes = std::fs::read(&log).unwrap();
+    // The first record tells the format at byte 48 and is checked as any other: its checksum is made anew.
+    let length = u32::from_le_bytes(bytes[4..8].try_into().unwrap()) as usize;
+    bytes[48] = 99;
+    let checksum = crc32fast::hash(&bytes[4..length]);
+    bytes[..4].copy_from_slice(&checksum.to_le_bytes());
+    std::fs::write(&log, &bytes).unwrap();
+    let (code, said) = Server::start(folder.path(), &[]).ended();
+    assert_eq!(code, Some(65), "{said}");
+    assert!(said.contains("format 99") && said.contains("log-00000000000000000000"), "{said}");
+}
+
+#[test]
 fn what_is_pending_is_there_again_after_a_stop_and_after_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::ready(folder.path(), &[]);
