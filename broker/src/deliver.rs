@@ -82,7 +82,10 @@ impl Broker {
         if self.due.due.iter().any(|entry| entry.deliver_at > now) {
             let (due, waits) = self.due.due.drain(..).partition(|entry| entry.deliver_at <= now);
             self.due.due = due;
-            waits.into_iter().for_each(|entry: Entry| self.timer.schedule(entry));
+            let waits: Vec<Entry> = waits;
+            for entry in waits {
+                self.timer.schedule(entry);
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{Broker, Reply, RequestId, Work};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
 use model::{LogOffset, Message, Monotonic, QueueId, QueueOffset, Topic, TopicId, TopicName};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use wire::stored::{self, PlacedOwned};
 use wire::{property, sys_flag};
@@ -123,13 +123,13 @@ struct Half {
 #[derive(Debug, Default)]
 pub(crate) struct Halves {
     waiting: BTreeMap<LogOffset, Half>,
-    checks: BTreeMap<(Monotonic, LogOffset), ()>,
+    checks: BTreeSet<(Monotonic, LogOffset)>,
 }
 
 impl Halves {
     pub(crate) fn insert(&mut self, extent: Extent, queue_offset: QueueOffset, next_check: Monotonic) {
         self.waiting.insert(extent.at, Half { extent, queue_offset, next_check, checks: 0 });
-        self.checks.insert((next_check, extent.at), ());
+        self.checks.insert((next_check, extent.at));
     }
 
     /// Ends a half; tells whether it waited.
@@ -140,7 +140,7 @@ impl Halves {
     }
 
     pub(crate) fn next_check(&self) -> Option<Monotonic> {
-        self.checks.keys().next().map(|(at, _)| *at)
+        self.checks.first().map(|(at, _)| *at)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -149,14 +149,14 @@ impl Halves {
 
     /// Takes a half whose producer is to be asked by `now`, and sets when to ask again.
     fn take_check(&mut self, now: Monotonic) -> Option<Half> {
-        let (at, place) = *self.checks.keys().next()?;
+        let (at, place) = *self.checks.first()?;
         if at > now {
             return None;
         }
         self.checks.remove(&(at, place));
         let half = self.waiting.get_mut(&place).expect("checks are of halves that wait");
         half.next_check = now.after(CHECK_EVERY);
-        self.checks.insert((half.next_check, place), ());
+        self.checks.insert((half.next_check, place));
         Some(*half)
     }
 
