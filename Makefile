@@ -35,7 +35,7 @@ fix: ## Write what check would complain of, where a tool can.
 	$(CARGO) clippy --workspace --all-targets --fix --allow-dirty --allow-staged
 	$(CARGO) fmt
 
-sim: ## Run the whole-node simulation under a seed: make sim SEED=0x51f3
+sim: ## Run the whole-node simulation under a seed: make sim SEED=4711
 	$(CARGO) run --release --locked -p sim -- $(SEED)
 
 bench: ## Say what can be measured.
