@@ -80,9 +80,9 @@ impl Broker {
     fn put_back_what_is_no_longer_due(&mut self) {
         let now = self.now.wall;
         if self.due.due.iter().any(|entry| entry.deliver_at > now) {
-            let (due, waits) = self.due.due.drain(..).partition(|entry| entry.deliver_at <= now);
+            let (due, waits): (VecDeque<Entry>, VecDeque<Entry>) =
+                self.due.due.drain(..).partition(|entry| entry.deliver_at <= now);
             self.due.due = due;
-            let waits: Vec<Entry> = waits;
             for entry in waits {
                 self.timer.schedule(entry);
             }
