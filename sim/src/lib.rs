@@ -6,7 +6,12 @@
 //! one number, so that a failure is told by its seed and runs again the same.
 //!
 //! [`Oracle`] knows what clients were promised, and watches: nothing early, nothing lost, nothing twice but
-//! what a power loss may repeat, nothing out of order, nothing acked that comes again.
+//! what a power loss may repeat, nothing out of order, nothing acked that comes again, no recall that lied.
+
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "a broken promise is told by a panic, everywhere in this crate"
+)]
 
 mod oracle;
 mod workload;
@@ -27,6 +32,8 @@ pub struct Outcome {
     pub acknowledged: u64,
     /// Messages in the queues at the end.
     pub delivered: u64,
+    /// Messages that were called back in time.
+    pub recalled: u64,
     /// Messages that were acked after a pop.
     pub acked: u64,
     /// Ends of the process or the power.
@@ -60,6 +67,7 @@ pub fn run(seed: u64, steps: u64) -> Outcome {
         trace: world.trace(),
         acknowledged: oracle.acknowledged(),
         delivered: oracle.delivered(),
+        recalled: oracle.recalled(),
         acked: oracle.acked(),
         crashes: world.crashes(),
     }
@@ -81,11 +89,12 @@ mod tests {
             trace: 0,
             acknowledged: sum.acknowledged + one.acknowledged,
             delivered: sum.delivered + one.delivered,
+            recalled: sum.recalled + one.recalled,
             acked: sum.acked + one.acked,
             crashes: sum.crashes + one.crashes,
         });
         assert!(outcome.acknowledged > 1000 && outcome.delivered > 1000, "{outcome:?}");
-        assert!(outcome.acked > 200 && outcome.crashes > 10, "{outcome:?}");
+        assert!(outcome.acked > 200 && outcome.crashes > 10 && outcome.recalled > 20, "{outcome:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What clients were promised, and what they saw.
 
 use crate::world::Downtime;
+use broker::Recalled;
 use bytes::Bytes;
 use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,18 @@ struct Sent {
     acknowledged: Option<u64>,
     /// Whether a power loss could have taken it all the same.
     unsafe_still: bool,
+    recall: Recall,
+}
+
+/// What was said of a recall of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recall {
+    /// None was asked for.
+    None,
+    /// One was asked for, and its answer has not come or never will.
+    Asked,
+    /// It is never delivered.
+    Recalled,
 }
 
 /// Knows what was promised, and watches.
@@ -59,7 +72,7 @@ impl Oracle {
 
     /// A send begins: the message is due no earlier than `due`.
     pub fn sends(&mut self, body: &str, due: Timestamp, delayed: bool) {
-        let sent = Sent { due, delayed, acknowledged: None, unsafe_still: false };
+        let sent = Sent { due, delayed, acknowledged: None, unsafe_still: false, recall: Recall::None };
         assert!(self.sent.insert(body.to_owned(), sent).is_none(), "bodies are names");
     }
 
@@ -70,6 +83,33 @@ impl Oracle {
         sent.unsafe_still = !durable;
     }
 
+    /// A recall is asked for.
+    pub fn asks_recall(&mut self, body: &str) {
+        let sent = self.sent.get_mut(body).expect("it was sent");
+        if sent.recall == Recall::None {
+            sent.recall = Recall::Asked;
+        }
+    }
+
+    /// A recall was answered.
+    pub fn answers_recall(&mut self, body: &str, outcome: Recalled, durable: bool) {
+        let seed = self.seed();
+        let sent = self.sent.get_mut(body).expect("it was sent");
+        let called_back = sent.recall == Recall::Recalled;
+        match outcome {
+            Recalled::Recalled if durable => sent.recall = Recall::Recalled,
+            Recalled::Recalled => {}
+            Recalled::TooLate | Recalled::Unknown => {
+                assert!(!called_back, "{seed}: {body} was called back, and then it was {outcome:?}");
+            }
+        }
+        let known = sent.acknowledged.is_some() && !sent.unsafe_still;
+        assert!(
+            !known || outcome != Recalled::Unknown,
+            "{seed}: {body} waits, and a recall knows nothing of it"
+        );
+    }
+
     /// A message was read from a queue.
     pub fn reads(&mut self, queue: u32, bytes: &Bytes) {
         let view =
@@ -78,6 +118,8 @@ impl Oracle {
         self.not_early(&view);
         assert_eq!(view.queue_id().0, queue, "{}: {body} lies in another queue", self.seed());
         let place = (queue, view.queue_offset().0);
+        let recall = self.sent[&body].recall;
+        assert_ne!(recall, Recall::Recalled, "seed {}: {body} was called back and is there", self.seed);
         let was = self.read.entry(place).or_insert_with(|| body.clone());
         assert_eq!(*was, body, "seed {}: another message at {place:?}", self.seed);
     }
@@ -149,7 +191,10 @@ impl Oracle {
         for (body, sent) in &self.sent {
             let times = times.get(body).copied().unwrap_or(0);
             assert!(times <= 1, "{}: {body} lies in its queue {times} times", self.seed());
-            assert!(sent.acknowledged.is_none() || times == 1, "{}: {body} is lost; {sent:?}", self.seed());
+            let may_lack = sent.acknowledged.is_none() || sent.recall != Recall::None;
+            assert!(may_lack || times == 1, "{}: {body} is lost; {sent:?}", self.seed());
+            let called_back = sent.recall == Recall::Recalled;
+            assert!(!called_back || times == 0, "{}: {body} was called back and delivered", self.seed());
         }
     }
 
@@ -167,8 +212,14 @@ impl Oracle {
             dead.iter().filter_map(|bytes| View::parse(bytes).ok().map(|view| name(&view))).collect();
         for (body, sent) in &self.sent {
             let reached = [&self.acked, &self.acked_perhaps, &dead].iter().any(|all| all.contains(body));
-            assert!(sent.acknowledged.is_none() || reached, "{}: {body} never came to a popper", self.seed());
+            let may_lack = sent.acknowledged.is_none() || sent.recall != Recall::None;
+            assert!(may_lack || reached, "{}: {body} never came to a popper", self.seed());
         }
+    }
+
+    /// Messages called back in time.
+    pub fn recalled(&self) -> u64 {
+        self.sent.values().filter(|sent| sent.recall == Recall::Recalled).count() as u64
     }
 
     /// Sends acknowledged.

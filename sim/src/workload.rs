@@ -3,13 +3,15 @@
 use crate::oracle::Oracle;
 use crate::world::World;
 use broker::{
-    Ack, AutoCreate, ChangeInvisible, CommitOffset, Filter, Pop, PoppedMessage, Pull, Reply, RequestId, Send,
+    Ack, AutoCreate, ChangeInvisible, CommitOffset, Filter, Pop, PoppedMessage, Pull, Recall, Reply,
+    RequestId, Send,
 };
 use bytes::Bytes;
 use env::Seed;
 use model::{GroupName, Message, QueueId, QueueOffset, Timestamp, TopicName};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use wire::recall_handle::RecallHandle;
 
 const QUEUES: u32 = 2;
 /// Stands for the poppers' dead letters among the queues.
@@ -22,6 +24,7 @@ enum Asked {
     Pull(u32),
     Pop,
     Ack(Vec<String>),
+    Recall(String),
     Other,
 }
 
@@ -35,6 +38,8 @@ pub struct Workload {
     /// Where the pullers go on, by queue.
     offsets: BTreeMap<u32, i64>,
     held: Vec<(PoppedMessage, String)>,
+    /// Of delayed messages.
+    handles: Vec<(String, String)>,
     /// All of the queues, while they are read from the beginning to the end.
     whole: Option<BTreeMap<u32, Vec<Bytes>>>,
     delay_max_ms: u64,
@@ -51,6 +56,7 @@ impl Workload {
             next_body: 0,
             offsets: BTreeMap::new(),
             held: Vec::new(),
+            handles: Vec::new(),
             whole: None,
             delay_max_ms: 10_u64.pow(1 + dice.below(6) as u32),
         }
@@ -61,7 +67,8 @@ impl Workload {
         match dice.below(10) {
             0..=3 => self.send(world, dice, oracle),
             4..=5 => self.pull(world, dice),
-            6..=7 => self.pop(world, dice),
+            6 => self.pop(world, dice),
+            7 => self.recall(world, dice, oracle),
             _ => self.ack(world, dice),
         }
     }
@@ -161,6 +168,18 @@ impl Workload {
         self.asked.insert(id, Asked::Pop);
     }
 
+    /// Calls a message back, perhaps one that was delivered or called back before.
+    fn recall(&mut self, world: &mut World, dice: &mut Seed, oracle: &mut Oracle) {
+        if self.handles.is_empty() || dice.chance(0.5) {
+            return self.pop(world, dice);
+        }
+        let (handle, body) = dice.pick(&self.handles).clone();
+        oracle.asks_recall(&body);
+        let handle = RecallHandle::decode(&handle).expect("the server's own handle");
+        let id = world.ask(Recall { topic: self.topic.clone(), handle });
+        self.asked.insert(id, Asked::Recall(body));
+    }
+
     /// Acks some of what is held, or changes when it comes again, or forgets it.
     fn ack(&mut self, world: &mut World, dice: &mut Seed) {
         let count = dice.below(1 + self.held.len() as u64) as usize;
@@ -190,6 +209,9 @@ impl Workload {
         match (self.asked.remove(&id).expect("asked once, answered once"), reply) {
             (Asked::Send(body), Reply::Send(Ok(sent))) => {
                 oracle.acknowledge(&body, sent[0].log_offset.0, durable);
+                if let Some(handle) = &sent[0].recall_handle {
+                    self.handles.push((handle.clone(), body));
+                }
             }
             (Asked::Pull(queue), Reply::Pull(Ok(pulled))) => {
                 for bytes in pulled.messages.iter().filter(|_| queue != DEAD) {
@@ -205,6 +227,9 @@ impl Workload {
                     let body = oracle.pops(&message.bytes);
                     self.held.push((message, body));
                 }
+            }
+            (Asked::Recall(body), Reply::Recall(Ok(outcome))) => {
+                oracle.answers_recall(&body, outcome, durable)
             }
             (Asked::Ack(bodies), Reply::Ack(answers)) => {
                 let done = bodies.iter().zip(&answers).filter(|(_, answer)| answer.is_ok());
