@@ -229,7 +229,7 @@ impl Workload {
                 }
             }
             (Asked::Recall(body), Reply::Recall(Ok(outcome))) => {
-                oracle.answers_recall(&body, outcome, durable)
+                oracle.answers_recall(&body, outcome, durable);
             }
             (Asked::Ack(bodies), Reply::Ack(answers)) => {
                 let done = bodies.iter().zip(&answers).filter(|(_, answer)| answer.is_ok());
