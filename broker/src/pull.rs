@@ -364,8 +364,7 @@ impl Broker {
     /// Lets a pull go on waiting behind what it has seen, where it did wait.
     fn none_chosen(&mut self, id: RequestId, pulled: Pulled, choice: Choice) {
         let Choice { topic, mut ask, deadline } = choice;
-        let waits = deadline.filter(|deadline| *deadline > self.now.monotonic);
-        let Some(deadline) = waits.filter(|_| self.parked.len() < self.config.parked_max) else {
+        let Some(deadline) = deadline.filter(|_| self.parked.len() < self.config.parked_max) else {
             let nothing = Pulled { outcome: PullOutcome::NothingMatched, ..pulled };
             return self.reply(id, Reply::Pull(Ok(nothing)));
         };

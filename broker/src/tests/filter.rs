@@ -114,6 +114,29 @@ fn a_parked_pull_looks_through_more_than_it_reads_at_once() {
 }
 
 #[test]
+fn a_pull_that_was_parked_goes_on_at_once_where_its_place_was_taken_while_it_read() {
+    let mut rig = Rig::with(Config { parked_max: 1, ..config() });
+    rig.topic("t", 1);
+    rig.topic("u", 1);
+    let reads = rig.begin(ask("n > 1", 0, Some(15_000)));
+    for _ in 0..20 {
+        rig.begin(send("t", &"x".repeat(30_000), &[]));
+    }
+    // What it looks at first is still in memory, what it looks at then is not.
+    rig.broker.write();
+    rig.broker.write();
+    let work: Vec<Work> = std::iter::from_fn(|| rig.broker.poll_work()).collect();
+    assert!(work.iter().any(|work| matches!(work, Work::Read(_))), "no longer in memory");
+    let waits = rig.begin(pull("u", 0, Some(15_000)));
+    work.into_iter().for_each(|work| rig.work(work));
+    rig.turn();
+    let pulled = rig.answer::<Pull>(reads).unwrap().unwrap();
+    assert_eq!((pulled.outcome, pulled.next_offset.0 > 0), (PullOutcome::NothingMatched, true));
+    assert!(rig.answer::<Pull>(waits).is_none());
+    assert_eq!(rig.broker.stats().parked, 1);
+}
+
+#[test]
 fn a_parked_pull_finds_what_falls_due() {
     let mut rig = Rig::new();
     rig.topic("t", 1);
