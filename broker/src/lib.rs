@@ -190,6 +190,7 @@ impl Broker {
             self.expire_leases();
             self.deliver(budget);
             self.check_halves();
+            self.recalled.forget(now.wall);
             self.write_offsets();
         }
     }

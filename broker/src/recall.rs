@@ -8,7 +8,7 @@ use crate::{Broker, Reply, RequestId};
 use bytes::Bytes;
 use journal::{Extent, Header, Kind, ReadError};
 use model::{LogOffset, Timestamp, TopicId, TopicName};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wire::recall_handle::RecallHandle;
 use wire::stored::View;
 use wire::{property, record};
@@ -25,7 +25,7 @@ pub struct Recall {
 /// What became of a recall that was well asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recalled {
-    /// It is never delivered; also where it was called back before.
+    /// It is never delivered; also where it was called back before and its moment is still to come.
     Recalled,
     /// It was delivered already, or its moment has passed.
     TooLate,
@@ -75,19 +75,43 @@ pub enum RecallError {
 /// Copies of one id that are looked at, at most: a producer's retries make a few.
 const COPIES_MAX: usize = 256;
 
-/// Messages that were called back, by topic and hash of the key, with the moment they were wanted at.
+/// Messages that were called back, by topic and hash of the key, remembered until the moment they were wanted
+/// at: after that they would have been too late anyway.
 #[derive(Debug, Default)]
-pub(crate) struct RecalledMessages(BTreeMap<(TopicId, u64), Timestamp>);
+pub(crate) struct RecalledMessages {
+    moments: BTreeMap<(TopicId, u64), Timestamp>,
+    by_moment: BTreeSet<(Timestamp, TopicId, u64)>,
+}
 
 impl RecalledMessages {
     pub(crate) fn insert(&mut self, entry: &timer::Entry) {
-        self.0.insert((entry.topic, entry.key_hash), entry.deliver_at);
+        let (topic, key) = (entry.topic, entry.key_hash);
+        if let Some(before) = self.moments.insert((topic, key), entry.deliver_at) {
+            self.by_moment.remove(&(before, topic, key));
+        }
+        self.by_moment.insert((entry.deliver_at, topic, key));
     }
 
-    fn contains(&self, topic: TopicId, key: &str) -> bool {
-        self.0.contains_key(&(topic, store::key_hash(topic, key)))
+    fn contains(&self, topic: TopicId, key: &str, now: Timestamp) -> bool {
+        self.moments.get(&(topic, store::key_hash(topic, key))).is_some_and(|moment| *moment > now)
+    }
+
+    /// Forgets those whose moment has come, a few at a time.
+    pub(crate) fn forget(&mut self, now: Timestamp) {
+        for _ in 0..FORGOTTEN_MAX {
+            match self.by_moment.first() {
+                Some(&(moment, topic, key)) if moment <= now => {
+                    self.by_moment.pop_first();
+                    self.moments.remove(&(topic, key));
+                }
+                _ => return,
+            }
+        }
     }
 }
+
+/// Recalled messages that one turn forgets, at most.
+const FORGOTTEN_MAX: usize = 64;
 
 impl Broker {
     pub(crate) fn recall(&mut self, id: RequestId, ask: Recall) {
@@ -148,7 +172,7 @@ impl Broker {
                 false => visible = true,
             }
         }
-        recalled |= self.recalled.contains(topic, key);
+        recalled |= self.recalled.contains(topic, key, self.now.wall);
         match (visible, recalled) {
             (true, _) => Recalled::TooLate,
             (false, true) => Recalled::Recalled,

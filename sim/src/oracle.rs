@@ -47,6 +47,8 @@ pub struct Oracle {
     /// Acked, perhaps: the answer or the power was lost on the way.
     acked_perhaps: BTreeSet<String>,
     delivered: u64,
+    /// The latest the wall clock has ever shown.
+    latest: Timestamp,
 }
 
 impl Oracle {
@@ -62,6 +64,7 @@ impl Oracle {
             acked_lately: BTreeSet::new(),
             acked_perhaps: BTreeSet::new(),
             delivered: 0,
+            latest: Timestamp::default(),
         }
     }
 
@@ -83,6 +86,11 @@ impl Oracle {
         sent.unsafe_still = !durable;
     }
 
+    /// The wall clock shows this.
+    pub fn at(&mut self, now: Timestamp) {
+        self.latest = self.latest.max(now);
+    }
+
     /// A recall is asked for.
     pub fn asks_recall(&mut self, body: &str) {
         let sent = self.sent.get_mut(body).expect("it was sent");
@@ -99,6 +107,8 @@ impl Oracle {
         match outcome {
             Recalled::Recalled if durable => sent.recall = Recall::Recalled,
             Recalled::Recalled => {}
+            // What was called back is remembered until its moment.
+            Recalled::TooLate if sent.due <= self.latest => {}
             Recalled::TooLate | Recalled::Unknown => {
                 assert!(!called_back, "{seed}: {body} was called back, and then it was {outcome:?}");
             }

@@ -111,6 +111,7 @@ impl World {
 
     /// One turn of the driver. Of the work that is out, some is done, in any order.
     pub fn turn(&mut self, dice: &mut Seed, oracle: &mut Oracle, workload: &mut Workload) {
+        oracle.at(self.now.wall);
         self.node.tick(self.now, Budget { messages: 1 + dice.below(20) as usize, bytes: 8 << 10 });
         self.node.write();
         while let Some(work) = self.node.poll_work() {

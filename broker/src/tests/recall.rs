@@ -21,6 +21,7 @@ fn recalled_message_is_never_delivered_nor_found() {
     rig.pass(20_000);
     assert_eq!(rig.bodies("t"), ["stays"]);
     assert_eq!(rig.ask(recall(&stays)), Ok(Recalled::TooLate));
+    assert_eq!(rig.ask(recall(&goes)), Ok(Recalled::TooLate), "its moment has passed");
     let query = Query {
         topic: topic("t"),
         key: "order".into(),
