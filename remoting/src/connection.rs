@@ -90,7 +90,9 @@ pub async fn serve_connection<S>(
             },
             Some(notice) = connection.notices.recv() => {
                 notice_count += 1;
-                outbox.put(Some((notify::request(notice, notice_count, settings.store_host), Vec::new())));
+                let command = notify::request(notice, notice_count, settings.store_host);
+                tracing::debug!(%address, code = command.code, "told");
+                command.encode(&mut outbox.bytes);
             }
             () = sleep_until(stop_at.unwrap_or(idle_at).min(idle_at)) => {
                 break if stop_at.is_some() { "drained in part" } else { "idle" };
