@@ -100,8 +100,9 @@ impl Clients {
         while let Some(notice) = notices.recv().await {
             let Some(command) = crate::telemetry::command(notice) else { continue };
             let table = self.lock();
-            if let Some(entry) = table.get(&client).filter(|entry| entry.connection.id == connection) {
-                let _ = entry.newest.as_ref().map(|stream| stream.try_send(Ok(command)));
+            let entry = table.get(&client).filter(|entry| entry.connection.id == connection);
+            if let Some(stream) = entry.and_then(|entry| entry.newest.as_ref()) {
+                let _ = stream.try_send(Ok(command));
             }
         }
     }

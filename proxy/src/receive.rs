@@ -140,10 +140,8 @@ fn lease(
 fn filter(asked: &v2::FilterExpression) -> Result<Filter, Refused> {
     match asked.r#type() {
         FilterType::Tag | FilterType::Unspecified => Ok(Filter::tags(&asked.expression)),
-        FilterType::Sql => Err(Refused::new(
-            Code::IllegalFilterExpression,
-            "SQL filter expressions are not supported yet, tags are",
-        )),
+        FilterType::Sql => Filter::sql(&asked.expression)
+            .map_err(|error| Refused::new(Code::IllegalFilterExpression, error.to_string())),
     }
 }
 

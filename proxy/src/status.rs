@@ -3,7 +3,9 @@
 //! No wildcard stands here: a refusal that is new to the broker does not compile until it has its code.
 //! Peer: `ResponseBuilder` (RocketMQ 5.x), which answers most refusals of its broker with one internal error.
 
-use broker::{AckError, EndTransactionError, PopError, RecallError, RegisterError, SendRefusal};
+use broker::{
+    AckError, EndTransactionError, PopError, RecallError, RegisterError, SendBackError, SendRefusal,
+};
 use proto::v2::{self, Code};
 use service::Unavailable;
 
@@ -133,6 +135,17 @@ impl From<EndTransactionError> for Refused {
             EndTransactionError::Unreadable { .. } | EndTransactionError::Unavailable { .. } => {
                 Code::InternalServerError
             }
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<SendBackError> for Refused {
+    fn from(error: SendBackError) -> Self {
+        let code = match error {
+            SendBackError::GroupUnknown { .. } => Code::ConsumerGroupNotFound,
+            SendBackError::MessageUnknown { .. } => Code::InvalidReceiptHandle,
+            SendBackError::Unavailable { .. } => Code::InternalServerError,
         };
         Self::new(code, error.to_string())
     }

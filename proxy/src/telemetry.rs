@@ -192,8 +192,8 @@ fn consumer(kind: ClientType, subscription: &v2::Subscription) -> Result<Consume
     for entry in &subscription.subscriptions {
         let wanted = entry.expression.clone().unwrap_or_default();
         let filter = match wanted.r#type() {
-            // Nothing is handed out by it: each receive brings its own expression, and is refused there.
-            FilterType::Sql => Filter::All,
+            // Nothing is handed out by it: each receive brings its own, and a wrong one is refused there.
+            FilterType::Sql => Filter::sql(&wanted.expression).unwrap_or(Filter::All),
             FilterType::Tag | FilterType::Unspecified => Filter::tags(&wanted.expression),
         };
         let topic = names::topic(entry.topic.as_ref())?;

@@ -110,7 +110,7 @@ async fn nothing_found_is_a_status_and_the_moment_and_so_is_a_refusal() {
     short.invisible_duration = Some(WireDuration { seconds: 9, nanos: 999_999_999 });
     let mut sql = request();
     sql.filter_expression =
-        Some(v2::FilterExpression { r#type: FilterType::Sql.into(), expression: "a > 1".to_owned() });
+        Some(v2::FilterExpression { r#type: FilterType::Sql.into(), expression: "a >".to_owned() });
     for (request, expected) in [
         (request(), Code::MessageNotFound),
         (short, Code::IllegalInvisibleTime),
@@ -246,11 +246,15 @@ fn only_a_push_consumer_in_order_takes_from_the_queue_it_names() {
 }
 
 #[test]
-fn a_tag_expression_is_read_and_an_unspecified_one_counts_as_tags() {
+fn expressions_are_read_by_their_kind_and_an_unspecified_kind_counts_as_tags() {
     let of = |kind: FilterType, expression: &str| {
         filter(&v2::FilterExpression { r#type: kind.into(), expression: expression.to_owned() })
     };
     assert_eq!(of(FilterType::Tag, "*"), Ok(Filter::All));
     assert_eq!(of(FilterType::Unspecified, ""), Ok(Filter::All));
     assert_eq!(of(FilterType::Tag, "a || b"), Ok(Filter::Tags(vec!["a".to_owned(), "b".to_owned()])));
+    assert!(matches!(of(FilterType::Sql, "n > 2 AND TAGS <> 'C'"), Ok(Filter::Sql(_))));
+    for wrong in ["", "n >", "*"] {
+        assert_eq!(of(FilterType::Sql, wrong).unwrap_err().code, Code::IllegalFilterExpression, "{wrong:?}");
+    }
 }

@@ -148,16 +148,11 @@ async fn an_assignment_names_each_queue_of_an_ordered_group_and_any_queue_otherw
 }
 
 #[tokio::test]
-async fn what_is_not_served_yet_says_so() {
+async fn calls_that_no_client_makes_are_unimplemented() {
     let mut world = world().await;
-    let dead = v2::ForwardMessageToDeadLetterQueueRequest {
-        topic: resource("t"),
-        group: resource("g"),
-        ..Default::default()
-    };
-    let moved = world.client.forward_message_to_dead_letter_queue(call(dead)).await.unwrap().into_inner();
-    assert_eq!(moved.status.unwrap().code(), Code::NotImplemented);
     let error = world.client.get_offset(call(v2::GetOffsetRequest::default())).await.unwrap_err();
+    assert_eq!(error.code(), tonic::Code::Unimplemented);
+    let error = world.client.pull_message(call(v2::PullMessageRequest::default())).await.unwrap_err();
     assert_eq!(error.code(), tonic::Code::Unimplemented);
 }
 

@@ -40,10 +40,11 @@ impl Clock {
     }
 }
 
-/// Starts an engine; it ends with the last clone of its service.
+/// Starts an engine; it ends with the test.
 pub fn start(clock: Clock) -> Arc<Local> {
     let (local, inputs) = Local::new(1024);
     let (ready, opened) = mpsc::channel();
+    let clients = local.clone();
     thread::spawn(move || {
         let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
         let config = Config::new("b", "127.0.0.1:10911".parse().unwrap());
@@ -62,7 +63,7 @@ pub fn start(clock: Clock) -> Arc<Local> {
                 Err(error) if error.is_disconnected() => return,
                 Err(_) => {}
             }
-            turn(&mut node, &clock, &*disk);
+            turn(&mut node, &clock, &*disk, &clients);
             while let Some((id, reply)) = node.poll_reply() {
                 let answer: Option<tokio::sync::oneshot::Sender<NodeReply>> = asked.remove(&id);
                 let _ = answer.map(|answer| answer.send(reply));
@@ -74,7 +75,7 @@ pub fn start(clock: Clock) -> Arc<Local> {
 }
 
 /// Ticks, writes and does the work there is, until there is none.
-fn turn(node: &mut Node, clock: &Clock, disk: &dyn Disk) {
+fn turn(node: &mut Node, clock: &Clock, disk: &dyn Disk, clients: &Local) {
     node.tick(clock.now(), Budget::default());
     loop {
         node.write();
@@ -82,7 +83,10 @@ fn turn(node: &mut Node, clock: &Clock, disk: &dyn Disk) {
         let done = match work {
             Work::Log(job) => Done::Log(job.run(disk)),
             Work::Read(read) => read.run(disk),
-            Work::Notify(..) => continue,
+            Work::Notify(connection, notice) => {
+                clients.notify(connection, notice);
+                continue;
+            }
         };
         node.done(clock.now(), done).unwrap();
     }

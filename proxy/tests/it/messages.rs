@@ -1,9 +1,15 @@
 //! Messages go in by gRPC and come out by gRPC.
 
 use crate::engine::EPOCH;
-use crate::world::{bodies, call, delayed, frames, handle, message, receive, world};
+use crate::world::{bodies, call, delayed, frames, handle, message, receive, resource, world};
+use futures_util::{StreamExt, stream};
 use model::TopicKind;
-use proto::v2::{Code, MessageType, ReceiveMessageRequest};
+use proto::v2::settings::PubSub;
+use proto::v2::telemetry_command::Command;
+use proto::v2::{
+    self, Code, ForwardMessageToDeadLetterQueueRequest, MessageQueue, MessageType, ReceiveMessageRequest,
+    TelemetryCommand,
+};
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -136,10 +142,8 @@ async fn only_messages_with_a_wanted_tag_are_received() {
         message
     };
     world.send(vec![tagged("1", "A"), tagged("2", "B"), tagged("3", "C")]).await;
-    let expression = proto::v2::FilterExpression {
-        r#type: proto::v2::FilterType::Tag.into(),
-        expression: "A || C".to_owned(),
-    };
+    let expression =
+        v2::FilterExpression { r#type: v2::FilterType::Tag.into(), expression: "A || C".to_owned() };
     let request = ReceiveMessageRequest { filter_expression: Some(expression), ..receive() };
     let (_, messages) = world.receive(request).await;
     assert_eq!(bodies(&messages), ["1", "3"]);
@@ -170,4 +174,109 @@ async fn an_ordered_group_waits_for_its_message_and_the_same_attempt_gets_it_aga
     let (_, first) = world.receive(take("a")).await;
     assert_eq!(world.ack(&[handle(&first[0])]).await.status.unwrap().code(), Code::Ok);
     assert_eq!(bodies(&world.receive(take("b")).await.1), ["2"]);
+}
+
+#[tokio::test]
+async fn a_sql_expression_selects_by_properties_and_a_wrong_one_is_refused() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Normal).await;
+    let numbered = |id: &str, tag: &str, n: &str| {
+        let mut message = message(id);
+        message.user_properties.insert("n".to_owned(), n.to_owned());
+        message.system_properties.as_mut().unwrap().tag = Some(tag.to_owned());
+        message
+    };
+    world.send(vec![numbered("1", "A", "1"), numbered("2", "A", "5"), numbered("3", "C", "5")]).await;
+    let selected = |expression: &str| {
+        let expression =
+            v2::FilterExpression { r#type: v2::FilterType::Sql.into(), expression: expression.to_owned() };
+        ReceiveMessageRequest { filter_expression: Some(expression), ..receive() }
+    };
+    assert_eq!(world.receive(selected("n >")).await.0, Code::IllegalFilterExpression);
+    let (_, messages) = world.receive(selected("n > 2 AND TAGS <> 'C'")).await;
+    assert_eq!(bodies(&messages), ["2"]);
+}
+
+#[tokio::test]
+async fn a_message_given_up_in_order_is_a_dead_letter_and_the_next_one_follows() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Fifo).await;
+    world.ordered_group("g").await;
+    let grouped = |id: &str| {
+        let mut message = message(id);
+        message.system_properties.as_mut().unwrap().message_group = Some("order".to_owned());
+        message
+    };
+    world.send(vec![grouped("poison"), grouped("good")]).await;
+    let one = || ReceiveMessageRequest { batch_size: 1, ..receive() };
+    let (_, first) = world.receive(one()).await;
+    assert_eq!(bodies(&first), ["poison"]);
+    let give_up = |receipt_handle: &str| {
+        call(ForwardMessageToDeadLetterQueueRequest {
+            group: resource("g"),
+            topic: resource("t"),
+            receipt_handle: receipt_handle.to_owned(),
+            message_id: "poison".to_owned(),
+            delivery_attempt: 3,
+            max_delivery_attempts: 3,
+            lite_topic: None,
+        })
+    };
+    let mut client = world.client.clone();
+    let mut forward = async |handle: &str| {
+        let answer = client.forward_message_to_dead_letter_queue(give_up(handle)).await.unwrap();
+        answer.into_inner().status.unwrap().code()
+    };
+    // A handle as remoting gives them, and one of nobody.
+    assert_eq!(forward("0 1 30000 999 0 b 0 0").await, Code::InvalidReceiptHandle);
+    assert_eq!(forward("0 1 30000 999 0 b 0 0 0").await, Code::InvalidReceiptHandle);
+    assert_eq!(forward(handle(&first[0])).await, Code::Ok);
+    assert_eq!(forward(handle(&first[0])).await, Code::InvalidReceiptHandle, "its lease has ended");
+    assert_eq!(bodies(&world.receive(one()).await.1), ["good"]);
+    let queue = MessageQueue { topic: resource("%DLQ%g"), id: -1, ..Default::default() };
+    let dead = ReceiveMessageRequest { message_queue: Some(queue), group: resource("looking"), ..receive() };
+    let (_, dead) = world.receive(dead).await;
+    assert_eq!(bodies(&dead), ["poison"], "once, whatever was tried");
+    let origin = dead[0].system_properties.as_ref().unwrap().dead_letter_queue.clone().unwrap();
+    assert_eq!((origin.topic.as_str(), origin.message_id.as_str()), ("t", "poison"));
+}
+
+#[tokio::test]
+async fn a_producer_that_does_not_end_its_transaction_is_asked_over_its_telemetry_stream() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Transaction).await;
+    let publishing = v2::Publishing { topics: vec![resource("t").unwrap()], ..Default::default() };
+    let settings = v2::Settings { pub_sub: Some(PubSub::Publishing(publishing)), ..Default::default() };
+    let settings = TelemetryCommand { status: None, command: Some(Command::Settings(settings)) };
+    let mut commands = world.telemetry(stream::iter([settings]).chain(stream::pending())).await;
+    commands.next().await.unwrap().unwrap();
+    let mut half = message("m");
+    half.system_properties.as_mut().unwrap().message_type = MessageType::Transaction.into();
+    let sent = world.send(vec![half]).await;
+    let transaction_id = sent.entries[0].transaction_id.clone();
+    assert_eq!(world.receive(receive()).await.0, Code::MessageNotFound, "not committed");
+    world.advance(Duration::from_secs(7)).await;
+    let asked = commands.next().await.unwrap().unwrap();
+    assert_eq!(asked.status.unwrap().code(), Code::Ok);
+    let Some(Command::RecoverOrphanedTransactionCommand(asked)) = asked.command else {
+        panic!("no question")
+    };
+    assert_eq!(asked.transaction_id, transaction_id);
+    let message = asked.message.unwrap();
+    assert_eq!((&*message.body, &message.topic), (&b"m"[..], &resource("t")));
+    let system = message.system_properties.unwrap();
+    assert_eq!((system.message_id.as_str(), system.message_type()), ("m", MessageType::Transaction));
+    let end = v2::EndTransactionRequest {
+        topic: resource("t"),
+        message_id: system.message_id,
+        transaction_id,
+        resolution: v2::TransactionResolution::Commit.into(),
+        source: v2::TransactionSource::SourceServerCheck.into(),
+        trace_context: String::new(),
+    };
+    let ended = world.client.end_transaction(call(end)).await.unwrap().into_inner();
+    assert_eq!(ended.status.unwrap().code(), Code::Ok);
+    let (_, messages) = world.receive(receive()).await;
+    assert_eq!(bodies(&messages), ["m"]);
+    assert!(messages[0].user_properties.is_empty(), "{:?}", messages[0].user_properties);
 }
