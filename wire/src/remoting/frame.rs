@@ -5,7 +5,7 @@
 //! | 0     | 4     | length      | of all that follows: 4 + header + body                        |
 //! | 4     | 1     | dialect     | of the header: 0 JSON, 1 binary                               |
 //! | 5     | 3     | header size | H                                                             |
-//! | 8     | H     | header      | see [`json`] and [`binary`]                                   |
+//! | 8     | H     | header      | `frame/json.rs` and `frame/binary.rs` say how it is written     |
 //! | 8 + H | rest  | body        | of whatever form the code says                                |
 //!
 //! Numbers are big-endian. Peer: `RemotingCommand`, `NettyDecoder` (RocketMQ 5.x).
