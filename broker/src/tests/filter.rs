@@ -107,10 +107,27 @@ fn a_parked_pull_looks_through_more_than_it_reads_at_once() {
     burst.messages = vec![message("no", &[]); 3 * CHOOSE_FROM_MAX];
     burst.messages.push(message("yes", &[("wanted", "yes")]));
     rig.begin(burst);
+    rig.broker.write();
+    assert_eq!(rig.broker.next_wakeup(rig.now), Some(Duration::ZERO), "it has more to look at");
     rig.turn();
-    let pulled = rig.answer::<Pull>(id).expect("found in the same turn").unwrap();
+    let pulled = rig.answer::<Pull>(id).expect("found before any time passes").unwrap();
     assert_eq!(bodies(&pulled.messages), ["yes"]);
     assert_eq!(pulled.next_offset.0 as usize, 3 * CHOOSE_FROM_MAX + 1);
+    let one_look = rig.ask(ask("n = 1", 0, None)).unwrap();
+    assert_eq!(one_look.next_offset.0 as usize, CHOOSE_FROM_MAX);
+}
+
+#[test]
+fn a_message_larger_than_an_answer_is_looked_at_and_given() {
+    let mut rig = Rig::with(Config { max_body_bytes: 400_000, ..config() });
+    let large = "x".repeat(300_000);
+    for n in ["1", "2"] {
+        rig.send(send("t", &large, &[("n", n)]));
+    }
+    let pulled = rig.ask(ask("n = 2", 0, None)).unwrap();
+    assert_eq!((pulled.outcome, pulled.next_offset.0), (PullOutcome::NothingMatched, 1));
+    let pulled = rig.ask(ask("n = 2", 1, None)).unwrap();
+    assert_eq!((pulled.messages.len(), pulled.next_offset.0), (1, 2));
 }
 
 #[test]

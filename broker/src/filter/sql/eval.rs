@@ -168,7 +168,7 @@ impl Order {
         }
         let order = match (left, right.value(values)?) {
             (_, Value::Absent) => return Ok(None),
-            (Value::Text(left), Value::Text(right)) => java_cmp(double(left)?, double(right)?),
+            (Value::Text(left), Value::Text(right)) => double(left)?.total_cmp(&double(right)?),
             (left, right) => compare(left, right)?.unwrap_or(Ordering::Less),
         };
         Ok(Some(match self {
@@ -228,7 +228,8 @@ impl Number {
     pub(super) fn order(self, other: Self) -> Ordering {
         match (self.whole(), other.whole()) {
             (Some(left), Some(right)) => left.cmp(&right),
-            _ => java_cmp(self.double(), other.double()),
+            // Zero is more than minus zero, and what is no number more than all, as with `Double#compareTo`.
+            _ => self.double().total_cmp(&other.double()),
         }
     }
 
@@ -256,12 +257,6 @@ impl Number {
             Self::Double(number) => number,
         }
     }
-}
-
-/// Peer: `Double#compareTo`: zero is more than minus zero, and what is no number more than all and itself's equal.
-fn java_cmp(left: f64, right: f64) -> Ordering {
-    let one = |number: f64| if number.is_nan() { f64::NAN } else { number };
-    one(left).total_cmp(&one(right))
 }
 
 /// Peer: `Double#valueOf`, but for its hexadecimal form.

@@ -51,6 +51,7 @@ fn equality_compares_texts_by_letter_and_numbers_by_value() {
         'T',
         &["a = 5", "a = '5'", "5 = a", "'5' = a", "a = 5.0", "a = 5L", "a = 05.0", "a = +5", "a = 5e0"],
     );
+    check('T', &["a = 50E-1", "a = .5e+1", "a = 5.", "a = 0.5e1"]);
     check(
         'T',
         &["b = 'text'", "quote = 'it''s'", "e = ''", "c = 3.5", "a <> 6", "b <> 'Text'", "a <> '5.0'"],
@@ -103,7 +104,10 @@ fn in_compares_texts() {
         'T',
         &["b IN ('x', 'text')", "a in ('5')", "b NOT IN ('x')", "quote IN ('it''s')", "(b) IN ('text')"],
     );
-    check('T', &["+b IN ('text')", "e IN ('b', '', 'a')", "TAGS IN ('A', 'B')"]);
+    check(
+        'T',
+        &["+b IN ('text')", "e IN ('b', '', 'a')", "TAGS IN ('A', 'B')", "b IN ('text', 'a', 'c', 'b', 'd')"],
+    );
     check('F', &["b IN ('x', 'Text')", "b NOT IN ('text', 'x')", "a IN ('5.0')"]);
     check('?', &["no IN ('x')", "no NOT IN ('x')"]);
 }
@@ -219,6 +223,7 @@ fn blanks_and_comments_stand_between_words_and_case_does_not_matter() {
     check('T', &["a\u{c}= 5", "b = 'text' oR noT fAlse", "a iS nOt nUll", "a = 5/**/"]);
     check('?', &["A = 5", "NO = 5"]);
     check('T', &["'--' = '--' AND '/*' <> '*/'"]);
+    check('F', &["a = 5 -- five\rAND FALSE", "a = 5 -- five\nAND FALSE"]);
 }
 
 #[test]
@@ -255,6 +260,7 @@ fn numbers_are_read_as_the_peer_reads_them() {
     assert!(holds("p = 2147483647", "2147483647") && !holds("p < 2147483647", "-2147483649"));
     assert!(holds("p = -2147483648", "-2147483648") && holds("p < 2147483648", "-2147483649"));
     assert!(holds("p = 9223372036854775807", "9223372036854775807"));
+    assert!(holds("p > 9007199254740992", "9007199254740993"), "64 bits are compared whole");
     assert!(!holds("p < 9223372036854775807", "9223372036854775808"));
 }
 
@@ -347,6 +353,7 @@ fn length_depth_and_properties_have_limits() {
     check('T', &[&parentheses(64)]);
     refused(&parentheses(65), "at character 65: the expression is nested deeper than 64");
     assert!(Sql::parse(&parentheses(8000)).is_err());
+    check('T', &[&vec![parentheses(60); 99].join(" AND ")]);
     for opening in ["(", "NOT ", "- ", "+", "NOT(", "-("] {
         let error = Sql::parse(&opening.repeat(2000)).unwrap_err();
         assert!(matches!(error, SqlError::TooDeep { .. }), "{opening}: {error}");
