@@ -40,6 +40,9 @@ pub(crate) async fn ack(
             let ended = parsed.and_then(|_| {
                 acked.next().expect("an ack is answered once for each handle").map_err(Refused::from)
             });
+            if ended.is_ok() {
+                proxy.renewals().end(&entry.receipt_handle);
+            }
             v2::AckMessageResultEntry {
                 message_id: entry.message_id,
                 receipt_handle: entry.receipt_handle,

@@ -23,7 +23,9 @@ pub(crate) async fn change_invisible(
     let group = names::group(request.group.as_ref())?;
     let invisible = invisible(request.invisible_duration, &proxy.settings)?;
     let handle = handle(&request.receipt_handle)?;
+    let text = handle.to_string();
     let changed = proxy.service.ask(ChangeInvisible { group, topic, handle, invisible }).await??;
+    proxy.renewals().end(&text);
     Ok(ChangeInvisibleDurationResponse { status: Some(status::ok()), receipt_handle: changed.to_string() })
 }
 

@@ -20,6 +20,9 @@ const SILENCE_MAX: Duration = Duration::from_mins(2);
 /// Where commands for a client go: its telemetry stream.
 pub(crate) type Teller = mpsc::Sender<Result<TelemetryCommand, tonic::Status>>;
 
+/// How long after its last word a client without a stream still counts as there: a few heartbeats.
+const MOMENT: Duration = Duration::from_secs(25);
+
 /// All clients known.
 pub(crate) struct Clients {
     service: Arc<dyn Service>,
@@ -124,6 +127,14 @@ impl Clients {
         let entry = table.get_mut(client)?;
         entry.heard = Instant::now();
         entry.known.clone()
+    }
+
+    /// Whether a client is there: a stream of it is open, or it was heard of a moment ago.
+    pub(crate) fn is_alive(&self, client: &ClientId, now: Instant) -> bool {
+        let table = self.lock();
+        table
+            .get(client)
+            .is_some_and(|entry| entry.streams > 0 || now.saturating_duration_since(entry.heard) < MOMENT)
     }
 
     /// Forgets a client; tells whether it was known.

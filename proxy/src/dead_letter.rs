@@ -34,6 +34,7 @@ pub(crate) async fn dead_letter(proxy: &Proxy, _: &Context, request: Request) ->
         invisible: proxy.settings.lease_auto,
     };
     let held = proxy.service.ask(hold).await??;
+    proxy.renewals().end(&request.receipt_handle);
     let back =
         SendBack { group: group.clone(), log_offset, delay_level: NO_RETRY, max_reconsume_times: None };
     proxy.service.ask(back).await??;

@@ -26,6 +26,7 @@ mod message;
 mod names;
 mod recall;
 mod receive;
+mod renewal;
 mod route;
 mod send;
 mod settings;
@@ -39,6 +40,7 @@ pub use settings::{Host, Settings};
 
 use crate::clients::Clients;
 use crate::context::Context;
+use crate::renewal::Renewals;
 use crate::status::Refused;
 use futures_util::Stream;
 use futures_util::stream::BoxStream;
@@ -47,7 +49,7 @@ use proto::v2::messaging_service_server::{MessagingService, MessagingServiceServ
 use service::Service;
 use std::convert::Infallible;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::MissedTickBehavior;
@@ -80,6 +82,7 @@ pub struct Proxy {
     service: Arc<dyn Service>,
     settings: Arc<Settings>,
     clients: Arc<Clients>,
+    renewals: Arc<Mutex<Renewals>>,
     stopping: CancellationToken,
 }
 
@@ -95,7 +98,8 @@ impl Proxy {
     /// A front before `service`.
     pub fn new(service: Arc<dyn Service>, settings: Settings) -> Self {
         let clients = Arc::new(Clients::new(Arc::clone(&service), settings.clients_max));
-        Self { service, settings: Arc::new(settings), clients, stopping: CancellationToken::new() }
+        let (settings, renewals) = (Arc::new(settings), Arc::default());
+        Self { service, settings, clients, renewals, stopping: CancellationToken::new() }
     }
 
     /// Serves the streams of `incoming` until `shutdown` is cancelled or `incoming` ends.
@@ -115,6 +119,7 @@ impl Proxy {
     {
         let stopping = self.stopping.clone();
         let clients = Arc::clone(&self.clients);
+        let renewing = renewal::renew(self.clone());
         let inbound_max = INBOUND_MAX.max(self.settings.body_max.saturating_add(INBOUND_ROOM));
         let verbs = MessagingServiceServer::new(self).max_decoding_message_size(inbound_max);
         let serving = Server::builder()
@@ -135,6 +140,7 @@ impl Proxy {
             }
             () = stop => Ok(()),
             never = expire(&clients) => match never {},
+            never = renewing => match never {},
         }
     }
 }

@@ -58,6 +58,7 @@ pub(crate) fn receive(
 async fn take(proxy: &Proxy, context: &Context, request: ReceiveMessageRequest) -> Result<Frames, Refused> {
     let known = proxy.clients.known(&context.client);
     let wait = wait(&request, known.as_ref(), context.left(), &proxy.settings);
+    let auto_renew = request.auto_renew;
     let queue = request.message_queue.unwrap_or_default();
     let topic = names::topic(queue.topic.as_ref())?;
     let group = names::group(request.group.as_ref())?;
@@ -90,6 +91,9 @@ async fn take(proxy: &Proxy, context: &Context, request: ReceiveMessageRequest) 
     };
     if popped.is_empty() {
         return Err(Refused::new(Code::MessageNotFound, "no new message"));
+    }
+    if auto_renew {
+        proxy.renew_for(&context.client, &group, &topic, &popped);
     }
     let give_back = GiveBack {
         service: Arc::clone(&proxy.service),

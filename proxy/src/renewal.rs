@@ -7,10 +7,16 @@
 //!
 //! Peer: `DefaultReceiptHandleManager`, `RenewStrategyPolicy` (RocketMQ 5.x), whose renewals change the handle.
 
+use crate::Proxy;
+use broker::{PoppedMessage, Renew};
+use futures_util::future::join_all;
 use model::{ClientId, GroupName, TopicName};
+use service::ServiceExt;
 use std::collections::{BTreeSet, HashMap};
+use std::convert::Infallible;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior};
 use wire::ReceiptHandle;
 
 /// How long before its end a lease is renewed. Peer: `renewAheadTimeMillis`.
@@ -112,6 +118,60 @@ impl Renewals {
     fn len(&self) -> usize {
         assert_eq!(self.held.len(), self.due.len(), "each that is held is due once");
         self.held.len()
+    }
+}
+
+/// How often it is looked at what is to be renewed.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Renews what is due, for ever.
+pub(crate) async fn renew(proxy: Proxy) -> Infallible {
+    let mut every = tokio::time::interval(EVERY);
+    every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        every.tick().await;
+        let now = Instant::now();
+        let due = proxy.renewals().take_due(now, |client| proxy.clients.is_alive(client, now));
+        join_all(due.into_iter().map(|renewal| renew_one(&proxy, renewal))).await;
+    }
+}
+
+async fn renew_one(proxy: &Proxy, renewal: Renewal) {
+    let Renewal { client, group, topic, handle, invisible } = renewal;
+    let text = handle.to_string();
+    match proxy.service.ask(Renew { group, topic, handle, invisible }).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::debug!(%client, handle = text, %error, "a lease is not renewed");
+            proxy.renewals().end(&text);
+        }
+        Err(error) => {
+            tracing::warn!(%client, handle = text, %error, "a lease could not be renewed, it is tried again");
+            proxy.renewals().again(&text, Instant::now());
+        }
+    }
+}
+
+impl Proxy {
+    pub(crate) fn renewals(&self) -> MutexGuard<'_, Renewals> {
+        // Nothing that is done under the lock leaves an entry half changed.
+        self.renewals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins to renew what was handed out to a client that named no time.
+    pub(crate) fn renew_for(
+        &self,
+        client: &ClientId,
+        group: &GroupName,
+        topic: &TopicName,
+        popped: &[PoppedMessage],
+    ) {
+        let (now, invisible) = (Instant::now(), self.settings.lease_auto);
+        let mut renewals = self.renewals();
+        for message in popped {
+            let (client, group, topic) = (client.clone(), group.clone(), topic.clone());
+            renewals.begin(Renewal { client, group, topic, handle: message.handle.clone(), invisible }, now);
+        }
     }
 }
 

@@ -26,7 +26,16 @@ fn run(alive: u64, until: u64) -> Vec<(u64, u64)> {
 #[test]
 fn a_lease_is_renewed_before_its_end_for_longer_each_time_and_at_last_no_more() {
     let all = run(u64::MAX, 20_000);
-    let steps = [(50, 60), (100, 180), (270, 300), (560, 600), (1150, 1800), (2940, 3600), (6530, 3600), (10_120, 3600)];
+    let steps = [
+        (50, 60),
+        (100, 180),
+        (270, 300),
+        (560, 600),
+        (1150, 1800),
+        (2940, 3600),
+        (6530, 3600),
+        (10_120, 3600),
+    ];
     assert_eq!(all, steps);
 }
 
