@@ -26,6 +26,7 @@ impl Broker {
         let queue_offset = self.store.queue_mut_or_new(topic.id, queue_id).max();
         let header = Header { kind: Kind::Message, flags: 0, due_ms: 0, reference };
         let extent = self.append_stored(header, topic, queue_id, queue_offset, message);
+        self.traffic.put(topic.id, extent.length, self.now);
         let tag_code = message.properties.get(property::TAGS).map_or(0, tag::code);
         self.index(topic.id, queue_id, extent, tag_code, &keys(message), self.now.wall);
         Appended { extent, queue_offset }
@@ -46,6 +47,8 @@ impl Broker {
         let due_ms = u64::try_from(deliver_at.as_millis()).expect("a moment ahead of now is after the epoch");
         let header = Header { kind: Kind::TimerPut, flags: level, due_ms, reference };
         let extent = self.append_stored(header, topic, queue_id, QueueOffset(0), message);
+        self.traffic.put(topic.id, extent.length, self.now);
+        self.traffic.scheduled(self.now);
         for key in keys(message) {
             self.keys.insert(topic.id, &key, extent);
         }
@@ -103,6 +106,7 @@ impl Broker {
         let view = stored::View::parse(parked).expect("a parked message was checked when it was accepted");
         let was = Extent { at: entry.log_offset, length: entry.length };
         self.index_delivered(topic, queue_id, extent, was, &view, stored_at);
+        self.traffic.delivered(self.now);
     }
 
     /// Tells the indexes of a delivered copy, in place of the parked one.

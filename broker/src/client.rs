@@ -1,6 +1,7 @@
 //! Clients: who is connected, what each produces and consumes, and who must hear of changes.
 
 use crate::filter::Filter;
+use crate::members::Client;
 use crate::transaction::Check;
 use crate::{Broker, Reply, RequestId, Work};
 use model::{ClientId, ConnectionId, ConsumeFrom, ConsumeKind, GroupName, MessageModel, TopicName};
@@ -116,16 +117,19 @@ pub enum Notice {
 
 /// A member of a group, by the connection it came by.
 #[derive(Debug)]
-struct Member {
-    client: ClientId,
-    subscriptions: Vec<Subscription>,
+pub(crate) struct Member {
+    pub(crate) about: Client,
+    pub(crate) kind: ConsumeKind,
+    pub(crate) model: MessageModel,
+    pub(crate) from: ConsumeFrom,
+    pub(crate) subscriptions: Vec<Subscription>,
 }
 
 /// Who is connected. Nothing of it is kept over a restart: clients say it again.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
-    consumers: BTreeMap<GroupName, BTreeMap<ConnectionId, Member>>,
-    producers: BTreeMap<String, BTreeMap<ConnectionId, ClientId>>,
+    pub(crate) consumers: BTreeMap<GroupName, BTreeMap<ConnectionId, Member>>,
+    pub(crate) producers: BTreeMap<String, BTreeMap<ConnectionId, Client>>,
 }
 
 impl Clients {
@@ -172,19 +176,33 @@ impl Broker {
     }
 
     fn registered(&mut self, ask: Register) {
+        let about = Client {
+            connection: ask.connection,
+            id: ask.client,
+            language: ask.language,
+            version: ask.version,
+            address: ask.address,
+            seen: self.now.wall,
+        };
         for producer in ask.producers {
-            self.clients.producers.entry(producer).or_default().insert(ask.connection, ask.client.clone());
+            self.clients.producers.entry(producer).or_default().insert(ask.connection, about.clone());
         }
         for consumer in ask.consumers {
             let Some(settings) = self.group_or_make(&consumer.group) else {
                 continue;
             };
-            let member = Member { client: ask.client.clone(), subscriptions: consumer.subscriptions };
+            let member = Member {
+                about: about.clone(),
+                kind: consumer.kind,
+                model: consumer.model,
+                from: consumer.from,
+                subscriptions: consumer.subscriptions,
+            };
             let members = self.clients.consumers.entry(consumer.group.clone()).or_default();
             let before = members.insert(ask.connection, member);
             let now = &members[&ask.connection];
             let changed =
-                before.is_none_or(|b| b.client != now.client || b.subscriptions != now.subscriptions);
+                before.is_none_or(|b| b.about.id != now.about.id || b.subscriptions != now.subscriptions);
             if changed && settings.notify_changes && consumer.model == MessageModel::Clustering {
                 self.notify(&consumer.group);
             }
@@ -220,7 +238,7 @@ impl Broker {
 
     pub(crate) fn consumers(&mut self, id: RequestId, ask: &Consumers) {
         let mut clients: Vec<ClientId> = match self.clients.consumers.get(&ask.group) {
-            Some(members) => members.values().map(|member| member.client.clone()).collect(),
+            Some(members) => members.values().map(|member| member.about.id.clone()).collect(),
             None => Vec::new(),
         };
         clients.sort_unstable();

@@ -39,6 +39,14 @@ impl DueQueue {
         self.due.remove(place)
     }
 
+    /// Takes out the messages of a topic.
+    pub(crate) fn drop_topic(&mut self, topic: model::TopicId) -> Vec<Entry> {
+        let (gone, stay) = self.due.drain(..).partition(|entry| entry.topic == topic);
+        self.due = stay;
+        let gone: VecDeque<Entry> = gone;
+        gone.into()
+    }
+
     /// The bytes of a message, where they were read ahead.
     pub(crate) fn staged(&self, extent: Extent) -> Option<Bytes> {
         self.staged.get(&extent.at).cloned()

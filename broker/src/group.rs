@@ -31,6 +31,10 @@ pub struct GetGroup {
     pub name: GroupName,
 }
 
+/// A question for all groups.
+#[derive(Clone, Copy, Debug)]
+pub struct GetGroups;
+
 /// All groups, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Groups(BTreeMap<GroupName, Group>);
@@ -43,6 +47,16 @@ impl Groups {
     /// Takes a group as it is now.
     pub(crate) fn put(&mut self, group: Group) {
         self.0.insert(group.name.clone(), group);
+    }
+
+    /// Takes a group out.
+    pub(crate) fn remove(&mut self, name: &GroupName) -> Option<Group> {
+        self.0.remove(name)
+    }
+
+    /// All of them, by name.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Group> {
+        self.0.values()
     }
 }
 
@@ -61,6 +75,11 @@ impl Broker {
     pub(crate) fn get_group(&mut self, id: RequestId, ask: &GetGroup) {
         let group = self.groups.get(&ask.name).cloned();
         self.reply(id, Reply::GetGroup(group));
+    }
+
+    pub(crate) fn get_groups(&mut self, id: RequestId) {
+        let groups = self.groups.iter().cloned().collect();
+        self.reply(id, Reply::GetGroups(groups));
     }
 
     /// The group of that name, made where there is none and a client may make one.

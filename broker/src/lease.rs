@@ -300,6 +300,40 @@ impl Leases {
         Some(Ended { key, offset, pop_time: lease.pop_time })
     }
 
+    /// Whether a message whose lease has ended is still to come again: its topic or group may have been deleted,
+    /// or its group's place been set anew.
+    pub(crate) fn is_ending(&self, ended: &Ended) -> bool {
+        self.progress.get(&ended.key).is_some_and(|progress| progress.ending.contains(&ended.offset))
+    }
+
+    /// Sets where a group reads on in a queue: its leases there are over, and nothing of them comes again.
+    pub(crate) fn reset(&mut self, key: &Key, next: QueueOffset) {
+        let Some(progress) = self.progress.get_mut(key) else { return };
+        for (offset, lease) in std::mem::take(&mut progress.leases) {
+            self.ends.remove(&(lease.ends, key.clone(), offset));
+        }
+        progress.ending.clear();
+        progress.again.clear();
+        progress.attempts.clear();
+        progress.next = next;
+    }
+
+    /// Forgets a topic's queues, and all leases there.
+    pub(crate) fn drop_topic(&mut self, topic: TopicId) {
+        self.drop_where(|key| key.topic == topic);
+        self.parents.retain(|retry, of| *retry != topic && *of != topic);
+    }
+
+    /// Forgets a group, and all its leases.
+    pub(crate) fn drop_group(&mut self, group: &GroupName) {
+        self.drop_where(|key| key.group == *group);
+    }
+
+    fn drop_where(&mut self, gone: impl Fn(&Key) -> bool) {
+        self.progress.retain(|key, _| !gone(key));
+        self.ends.retain(|(_, key, _)| !gone(key));
+    }
+
     /// An ended message is in the retry topic or among the dead letters: it is finished here.
     pub(crate) fn ended(&mut self, ended: &Ended) {
         let progress = self.progress.get_mut(&ended.key).expect("its lease was in it");

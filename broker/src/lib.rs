@@ -18,14 +18,18 @@ mod cancel;
 mod change_invisible;
 mod client;
 mod config;
+mod delete;
 mod deliver;
 mod filter;
 mod group;
+mod kv;
 mod lease;
 mod lock;
+mod members;
 mod offset;
 mod park;
 mod pop;
+mod progress;
 mod pull;
 mod query;
 mod read;
@@ -35,11 +39,14 @@ mod redeliver;
 mod renew;
 mod reply;
 mod request;
+mod reset;
+mod runtime;
 mod schedule;
 mod send;
 mod send_back;
 mod stats;
 mod topic;
+mod traffic;
 mod transaction;
 mod work;
 
@@ -51,23 +58,33 @@ pub use client::{
     Unregister,
 };
 pub use config::{Config, Flush};
+pub use delete::{DeleteGroup, DeleteGroupError, DeleteTopic, DeleteTopicError, Deleted};
 pub use filter::{Filter, Sql, SqlError};
-pub use group::{CreateGroup, CreateGroupError, GetGroup};
+pub use group::{CreateGroup, CreateGroupError, GetGroup, GetGroups};
+pub use kv::{GetValues, PutValue, PutValueError};
 pub use lock::{Lock, Unlock};
+pub use members::{Client, GetMembers, GetProducers, Members};
 pub use offset::{
     Bounds, CommitOffset, CommitOffsetError, GetBounds, QueryOffset, QueryOffsetError, SearchOffset,
 };
 pub use pop::{Pop, PopError, Popped, PoppedMessage};
+pub use progress::{
+    Entries, GetEntries, GetEntriesError, GetGroupsOf, GetOffsets, GetProgress, GetTopicStats, GetTopicsOf,
+    IndexEntry, Progress, QueueProgress, QueueStats, TopicStats,
+};
 pub use pull::{Pull, PullError, PullOutcome, Pulled};
 pub use query::{Query, QueryError, View, ViewError};
 pub use recall::{Recall, RecallError, Recalled};
 pub use recover::Recovered;
 pub use renew::{Renew, RenewError};
 pub use request::{Reply, Request, RequestId, Verb};
+pub use reset::{CloneOffsets, ResetOffset, ResetOffsetError, ResetTo};
+pub use runtime::{Configure, GetRuntime, Runtime};
 pub use send::{AutoCreate, Send, SendError, SendRefusal, Sent};
 pub use send_back::{SendBack, SendBackError};
 pub use stats::Stats;
-pub use topic::{CreateTopic, CreateTopicError, GetTopic};
+pub use topic::{CreateTopic, CreateTopicError, GetTopic, GetTopics};
+pub use traffic::{Count, Counted, DayTotals, Figures, GetTraffic, Rates, Windows};
 pub use transaction::{Check, EndTransaction, EndTransactionError, HalfName, Resolution};
 pub use work::{Done, ReadId, ReadWork, Work};
 
@@ -110,6 +127,10 @@ pub struct Broker {
     locks: lock::Locks,
     recalled: recall::RecalledMessages,
     halves: transaction::Halves,
+    resets: reset::Resets,
+    values: kv::Values,
+    traffic: traffic::Traffic,
+    opened_at: model::Timestamp,
     parked: park::Parked,
     due: deliver::DueQueue,
     views: schedule::Views,
@@ -170,8 +191,27 @@ impl Broker {
             Request::SearchOffset(ask) => self.search_offset(id, &ask),
             Request::CreateTopic(ask) => self.create_topic(id, &ask),
             Request::GetTopic(ask) => self.get_topic(id, &ask),
+            Request::GetTopics(_) => self.get_topics(id),
+            Request::DeleteTopic(ask) => self.delete_topic(id, &ask),
+            Request::GetTopicStats(ask) => self.get_topic_stats(id, &ask),
+            Request::GetEntries(ask) => self.get_entries(id, &ask),
             Request::CreateGroup(ask) => self.create_group(id, ask),
             Request::GetGroup(ask) => self.get_group(id, &ask),
+            Request::GetGroups(_) => self.get_groups(id),
+            Request::DeleteGroup(ask) => self.delete_group(id, &ask),
+            Request::GetProgress(ask) => self.get_progress(id, &ask),
+            Request::GetGroupsOf(ask) => self.get_groups_of(id, &ask),
+            Request::GetTopicsOf(ask) => self.get_topics_of(id, &ask),
+            Request::GetOffsets(_) => self.get_offsets(id),
+            Request::ResetOffset(ask) => self.reset_offset(id, &ask),
+            Request::CloneOffsets(ask) => self.clone_offsets(id, &ask),
+            Request::GetMembers(ask) => self.get_members(id, &ask),
+            Request::GetProducers(ask) => self.get_producers(id, &ask),
+            Request::PutValue(ask) => self.put_value(id, ask),
+            Request::GetValues(ask) => self.get_values(id, &ask),
+            Request::GetRuntime(_) => self.get_runtime(id),
+            Request::GetTraffic(ask) => self.get_traffic(id, &ask),
+            Request::Configure(ask) => self.configure(id, ask),
             Request::Register(ask) => self.register(id, ask),
             Request::Unregister(ask) => self.unregister(id, &ask),
             Request::Disconnect(ask) => self.disconnect(id, ask),
@@ -186,6 +226,7 @@ impl Broker {
     pub fn tick(&mut self, now: Now, budget: Budget) {
         self.now = now;
         self.expire_parked();
+        self.traffic.turn_day(now.wall);
         if self.failing.is_none() {
             self.expire_leases();
             self.deliver(budget);
@@ -303,6 +344,11 @@ impl Broker {
     /// Topics that are new or changed since the last call.
     pub fn take_changed_topics(&mut self) -> Vec<model::Topic> {
         self.topics.take_changed()
+    }
+
+    /// Topics that were deleted since the last call; one of them may have been made again since.
+    pub fn take_deleted_topics(&mut self) -> Vec<model::TopicName> {
+        self.topics.take_gone()
     }
 
     /// A reply that tells of what is in memory: given once all that it may tell of is written.

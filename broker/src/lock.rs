@@ -43,6 +43,16 @@ impl Locks {
     pub(crate) fn any(&self, group: &GroupName, now: Monotonic) -> bool {
         self.0.get(group).is_some_and(|queues| queues.values().any(|(_, until)| *until > now))
     }
+
+    pub(crate) fn drop_topic(&mut self, topic: &TopicName) {
+        for queues in self.0.values_mut() {
+            queues.retain(|(of, _), _| of != topic);
+        }
+    }
+
+    pub(crate) fn drop_group(&mut self, group: &GroupName) {
+        self.0.remove(group);
+    }
 }
 
 impl Broker {

@@ -1,7 +1,7 @@
 //! Offsets: how far groups have read, and how far queues reach.
 
 use crate::config::{OFFSETS_EVERY, YOUNG_BYTES};
-use crate::topic::{SCHEDULE_TOPIC, TIMER_TOPIC};
+use crate::schedule::Views;
 use crate::{Broker, Reply, RequestId};
 use journal::Kind;
 use model::{GroupName, Monotonic, QueueId, QueueOffset, Timestamp, TopicId, TopicName};
@@ -137,7 +137,7 @@ impl Broker {
         Ok(())
     }
 
-    /// Commits, within what the queue holds. It is written to the log a moment later.
+    /// Commits, within what the queue holds; not while the group has yet to hear of a reset. It is written to the log a moment later.
     pub(crate) fn commit(
         &mut self,
         group: &GroupName,
@@ -147,6 +147,9 @@ impl Broker {
     ) {
         let max = self.store.queue(topic, queue_id).map_or(QueueOffset(0), store::ConsumeQueue::max);
         let offset = offset.clamp(QueueOffset(0), max);
+        if self.resets.is_waiting(group, topic, queue_id) {
+            return;
+        }
         if self.offsets.get(group, topic, queue_id) != Some(offset) {
             self.offsets.commit(group, topic, queue_id, offset);
             let due = self.now.monotonic.after(OFFSETS_EVERY);
@@ -164,6 +167,11 @@ impl Broker {
         if self.offsets_at.is_none_or(|at| at > self.now.monotonic) {
             return;
         }
+        self.write_offsets_now();
+    }
+
+    /// Writes what was committed.
+    pub(crate) fn write_offsets_now(&mut self) {
         self.offsets_at = None;
         let entries = self.offsets.take_dirty().into_iter().map(|(group, topic, queue_id, offset)| {
             record::OffsetEntry { group: group.to_string(), topic, queue_id, offset }
@@ -181,11 +189,10 @@ impl Broker {
         self.reply(id, Reply::GetBounds(bounds));
     }
 
-    fn bounds(&self, ask: &GetBounds) -> Bounds {
-        let (min, max) = match (ask.topic.as_str(), u8::try_from(ask.queue_id.0)) {
-            (SCHEDULE_TOPIC, Ok(queue)) => self.views.bounds(queue.saturating_add(1)),
-            (TIMER_TOPIC, Ok(0)) => self.views.bounds(0),
-            _ => {
+    pub(crate) fn bounds(&self, ask: &GetBounds) -> Bounds {
+        let (min, max) = match Views::level_of(ask.topic.as_str(), ask.queue_id) {
+            Some(level) => self.views.bounds(level),
+            None => {
                 let queue = self.topics.get(&ask.topic).and_then(|t| self.store.queue(t.id, ask.queue_id));
                 queue.map_or_else(Default::default, |queue| (queue.min(), queue.max()))
             }

@@ -48,6 +48,12 @@ impl Parked {
         Some((topic, deadline, waiting))
     }
 
+    /// Takes out all that wait for a topic.
+    pub(crate) fn take_topic(&mut self, topic: TopicId) -> Vec<(RequestId, Waiting)> {
+        let ids = self.by_topic.get(&topic).cloned().unwrap_or_default();
+        ids.into_iter().filter_map(|id| Some((id, self.remove(id)?.2))).collect()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }

@@ -267,6 +267,8 @@ impl Broker {
             return;
         };
         let (min, max) = (queue.min(), queue.max());
+        // It reads from the new place by itself.
+        self.resets.take(&key.group, topic, queue_id);
         if self.leases.get(&key).is_none() {
             let next = self.first_pop_offset(&key, taken.ask.from_end, min, max);
             self.leases.begin(key.clone(), next);
@@ -376,6 +378,8 @@ impl Broker {
             self.pop_touched.insert(topic);
             return;
         }
+        let bytes = messages.iter().map(|message| message.bytes.len()).sum();
+        self.traffic.got(topic, &ask.group, messages.len(), bytes, self.now);
         let pop_time = messages.first().map_or(0, |message| message.handle.pop_time);
         let invisible_ms = ask.invisible.as_millis() as i64;
         self.reply_with_leases(id, Reply::Pop(Ok(Popped { messages, pop_time, invisible_ms, rest })));

@@ -164,6 +164,8 @@ impl Look {
 #[derive(Debug)]
 pub(crate) struct Reading {
     id: RequestId,
+    topic: TopicId,
+    group: GroupName,
     pulled: Pulled,
     /// Who chooses among them, where the codes of their tags did not.
     choice: Option<Choice>,
@@ -220,7 +222,7 @@ impl Broker {
         if let Some(offset) = ask.commit_offset {
             self.commit(&ask.group, topic, ask.queue_id, offset);
         }
-        let look = self.look(topic, &ask);
+        let look = self.reset_or_look(topic, &ask);
         match (look.outcome, ask.wait) {
             (PullOutcome::NotFound, Some(wait)) => {
                 if self.parked.len() >= self.config.parked_max {
@@ -273,6 +275,15 @@ impl Broker {
                 Err(PullError::NotSubscribed { group: ask.group.clone(), topic: ask.topic.clone() })
             }
             _ => Ok(Filter::All),
+        }
+    }
+
+    /// Tells of a reset that the reader has not heard of, else looks for messages.
+    fn reset_or_look(&mut self, topic: TopicId, ask: &Pull) -> Look {
+        let look = self.look(topic, ask);
+        match self.resets.take(&ask.group, topic, ask.queue_id) {
+            Some(next) => Look { outcome: PullOutcome::OffsetMoved, extents: Vec::new(), next, ..look },
+            None => look,
         }
     }
 
@@ -332,15 +343,16 @@ impl Broker {
             (PullOutcome::NotFound, _) => self.reply_now(id, Reply::Pull(Ok(pulled))),
             (_, true) => self.reply(id, Reply::Pull(Ok(pulled))),
             (_, false) => {
+                let group = ask.group.clone();
                 let choice = ask.wanted().needs_message().then_some(Choice { topic, ask, deadline });
-                self.read(look.extents, Then::Pull(Box::new(Reading { id, pulled, choice })));
+                self.read(look.extents, Then::Pull(Box::new(Reading { id, topic, group, pulled, choice })));
             }
         }
     }
 
     /// The messages of a pull were read.
     pub(crate) fn pull_read(&mut self, reading: Reading, bytes: Result<Vec<Bytes>, ReadError>) {
-        let Reading { id, mut pulled, choice } = reading;
+        let Reading { id, topic, group, mut pulled, choice } = reading;
         pulled.messages = match bytes {
             Ok(messages) => messages,
             Err(error) => {
@@ -355,6 +367,8 @@ impl Broker {
             }
         }
         let newest = pulled.messages.last().and_then(|bytes| View::parse(bytes).ok());
+        let bytes = pulled.messages.iter().map(Bytes::len).sum();
+        self.traffic.got(topic, &group, pulled.messages.len(), bytes, self.now);
         match newest.is_none_or(|newest| newest.log_offset() < self.log.written()) {
             true => self.reply_now(id, Reply::Pull(Ok(pulled))),
             false => self.reply(id, Reply::Pull(Ok(pulled))),
@@ -385,7 +399,7 @@ impl Broker {
         mut ask: Pull,
         deadline: Monotonic,
     ) -> Option<Pull> {
-        let look = self.look(topic, &ask);
+        let look = self.reset_or_look(topic, &ask);
         match look.outcome {
             PullOutcome::NotFound => Some(ask),
             PullOutcome::NothingMatched => {

@@ -4,7 +4,9 @@ use crate::read::Then;
 use crate::work::Wanted;
 use crate::{Broker, Reply, RequestId};
 use bytes::Bytes;
+use journal::ReadError;
 use model::{LogOffset, Timestamp, TopicName};
+use wire::stored::Placed;
 use wire::{property, stored};
 
 /// A search for messages of a topic by key.
@@ -73,14 +75,54 @@ impl Broker {
         self.read_from_disk(Wanted::Message(ask.log_offset), Then::View(id, ask));
     }
 
+    pub(crate) fn query_read(&mut self, id: RequestId, ask: &Query, all: Result<Vec<Bytes>, ReadError>) {
+        let answer = all.map_err(|error| QueryError::Unreadable { why: error.to_string() });
+        let answer = answer.and_then(|all| fitting(ask, all));
+        let answer = answer.map(|found| found.into_iter().map(|bytes| self.shown(bytes)).collect());
+        self.reply(id, Reply::Query(answer));
+    }
+
+    /// A message as it is shown: one that waits for its moment, or was called back, says so, and its place is
+    /// that of the next message of its queue, which tools take for «not consumed yet».
+    fn shown(&self, bytes: Bytes) -> Bytes {
+        let Ok(view) = stored::View::parse(&bytes) else { return bytes };
+        let Some(topic) = self.topics.by_name(view.topic()) else { return bytes };
+        let queue = self.store.queue(topic, view.queue_id());
+        let at = queue.and_then(|queue| queue.get(view.queue_offset())).map(|entry| entry.extent.at);
+        if at == Some(view.log_offset()) {
+            return bytes;
+        }
+        let key = view.property(property::UNIQ_KEY).unwrap_or_default();
+        let waits = self.keys.find(topic, key).any(|extent| extent.at == view.log_offset());
+        let state = match (waits, self.recalled.contains(topic, key, self.now.wall)) {
+            (true, _) => "pending",
+            (false, true) => "recalled",
+            (false, false) => "delivered",
+        };
+        let Ok((mut message, placed)) = stored::decode(&bytes) else { return bytes.clone() };
+        message.properties.set(property::DUEMQ_STATE, state);
+        let placed = Placed {
+            topic: &placed.topic,
+            queue_id: placed.queue_id,
+            queue_offset: queue.map_or(model::QueueOffset(0), store::ConsumeQueue::max),
+            log_offset: placed.log_offset,
+            stored_at: placed.stored_at,
+            store_host: placed.store_host,
+        };
+        let mut into = Vec::with_capacity(bytes.len() + 32);
+        stored::encode(&message, &placed, &mut into);
+        into.into()
+    }
+
     pub(crate) fn view_read(&mut self, id: RequestId, ask: View, found: Option<Bytes>) {
+        let found = found.map(|bytes| self.shown(bytes));
         let answer = found.ok_or(ViewError::NotFound { log_offset: ask.log_offset });
         self.reply(id, Reply::View(answer));
     }
 }
 
 /// Those of `candidates` that have the key and were stored in the time asked for.
-pub(crate) fn fitting(ask: &Query, candidates: Vec<Bytes>) -> Result<Vec<Bytes>, QueryError> {
+fn fitting(ask: &Query, candidates: Vec<Bytes>) -> Result<Vec<Bytes>, QueryError> {
     let fits = |bytes: &Bytes| {
         let Ok(view) = stored::View::parse(bytes) else {
             return false;

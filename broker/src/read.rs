@@ -4,7 +4,7 @@ use crate::pop::Taken;
 use crate::pull::Reading;
 use crate::transaction::EndTransaction;
 use crate::work::Wanted;
-use crate::{Broker, QueryError, ReadId, ReadWork, Recall, Reply, RequestId, SendBack};
+use crate::{Broker, ReadId, ReadWork, Recall, RequestId, SendBack};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
 use model::{QueueOffset, TopicId};
@@ -92,11 +92,7 @@ impl Broker {
             Then::Recall(id, topic, ask) => self.recall_read(id, topic, &ask, bytes),
             Then::EndTransaction(id, ask) => self.end_read(id, &ask, bytes),
             Then::CheckHalf(extent, offset, checks) => self.check_read(extent, offset, checks, bytes),
-            Then::Query(id, ask) => {
-                let answer = bytes.map_err(|error| QueryError::Unreadable { why: error.to_string() });
-                let answer = answer.and_then(|all| crate::query::fitting(&ask, all));
-                self.reply(id, Reply::Query(answer));
-            }
+            Then::Query(id, ask) => self.query_read(id, &ask, bytes),
             Then::View(id, ask) => {
                 let found = bytes.ok().and_then(|all| all.into_iter().next());
                 self.view_read(id, ask, found);

@@ -92,7 +92,7 @@ impl RecalledMessages {
         self.by_moment.insert((entry.deliver_at, topic, key));
     }
 
-    fn contains(&self, topic: TopicId, key: &str, now: Timestamp) -> bool {
+    pub(crate) fn contains(&self, topic: TopicId, key: &str, now: Timestamp) -> bool {
         self.moments.get(&(topic, store::key_hash(topic, key))).is_some_and(|moment| *moment > now)
     }
 
@@ -107,6 +107,11 @@ impl RecalledMessages {
                 _ => return,
             }
         }
+    }
+
+    pub(crate) fn drop_topic(&mut self, topic: TopicId) {
+        self.moments.retain(|&(of, _), _| of != topic);
+        self.by_moment.retain(|&(_, of, _)| of != topic);
     }
 }
 

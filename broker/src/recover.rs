@@ -1,6 +1,7 @@
 //! Recover: all that is derived from the log is built anew from it, record by record.
 
 use crate::append::keys_of;
+use crate::lease::Key;
 use crate::transaction::{HALF_TOPIC, first_check};
 use crate::{Broker, Config, Stats, schedule};
 use env::Disk;
@@ -27,7 +28,20 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
     let mut replay = Replay::new(now);
     let (log, recovery) = journal::Log::open(disk, config.log.clone(), &mut |record| replay.apply(&record))?;
     let Replay {
-        store, offsets, keys, timer, topics, groups, leases, views, recalled, halves, unknown, ..
+        store,
+        offsets,
+        keys,
+        timer,
+        topics,
+        groups,
+        leases,
+        views,
+        recalled,
+        halves,
+        resets,
+        values,
+        unknown,
+        ..
     } = replay;
     let pending = timer.len() as u64;
     let overdue = timer.due_within(now.wall, usize::MAX).len() as u64;
@@ -47,6 +61,10 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         locks: crate::lock::Locks::default(),
         recalled,
         halves,
+        resets,
+        values,
+        traffic: crate::traffic::Traffic::default(),
+        opened_at: now.wall,
         parked: crate::park::Parked::default(),
         due: crate::deliver::DueQueue::default(),
         views,
@@ -77,6 +95,8 @@ struct Replay {
     views: schedule::Views,
     recalled: crate::recall::RecalledMessages,
     halves: crate::transaction::Halves,
+    resets: crate::reset::Resets,
+    values: crate::kv::Values,
     unknown: u64,
 }
 
@@ -94,6 +114,8 @@ impl Replay {
             views: schedule::Views::new(),
             recalled: crate::recall::RecalledMessages::default(),
             halves: crate::transaction::Halves::default(),
+            resets: crate::reset::Resets::default(),
+            values: crate::kv::Values::default(),
             unknown: 0,
         }
     }
@@ -123,19 +145,50 @@ impl Replay {
             Kind::Offsets => {
                 for entry in record::Offsets::decode(record.payload).ok()?.entries {
                     let group = GroupName::new(&entry.group).ok()?;
+                    // Only a reader that has heard of a reset commits again.
+                    self.resets.take(&group, entry.topic, entry.queue_id);
                     self.offsets.restore(&group, entry.topic, entry.queue_id, entry.offset);
                 }
             }
             Kind::Meta => match record::Meta::decode(record.payload).ok()? {
                 record::Meta::Topic(topic) => self.topics.put(topic),
                 record::Meta::Group(group) => self.groups.put(group),
-                _ => return None,
+                record::Meta::TopicDeleted { id } => self.topic_deleted(id),
+                record::Meta::GroupDeleted { name } => self.group_deleted(&name),
+                record::Meta::OffsetReset { group, topic, queue_id, offset } => {
+                    self.offsets.restore(&group, topic, queue_id, offset);
+                    self.leases.reset(&Key { group: group.clone(), topic, queue_id }, offset);
+                    self.resets.put(group, topic, queue_id, offset);
+                }
+                record::Meta::Value { namespace, key, value } => self.values.put(namespace, key, value),
+                record::Meta::BrokerName(_) => return None,
             },
             Kind::Checkpoint | Kind::Pad => {}
             Kind::TimerRecall => self.recalled(record)?,
             Kind::TimerReschedule | Kind::DeliverRef => return None,
         }
         Some(())
+    }
+
+    /// Peer of [`Broker::delete_topic`]: what is derived is taken apart in the same way.
+    fn topic_deleted(&mut self, topic: model::TopicId) {
+        for entry in self.timer.of_topic(topic) {
+            self.views.left(entry.level);
+        }
+        self.timer.drop_topic(topic);
+        self.store.drop_topic(topic);
+        self.offsets.drop_topic(topic);
+        self.leases.drop_topic(topic);
+        self.resets.drop_topic(topic);
+        self.recalled.drop_topic(topic);
+        self.topics.remove(topic);
+    }
+
+    fn group_deleted(&mut self, group: &GroupName) {
+        self.groups.remove(group);
+        self.offsets.drop_group(group);
+        self.leases.drop_group(group);
+        self.resets.drop_group(group);
     }
 
     fn message(&mut self, extent: Extent, record: &Record<'_>) -> Option<()> {

@@ -47,16 +47,21 @@ impl Broker {
     }
 
     /// Puts messages whose leases are over into the retry topic, or among the dead letters.
+    ///
+    /// While they were read, what they belong to may have gone.
     pub(crate) fn redeliver(&mut self, all: Vec<Ended>, bytes: Result<Vec<Bytes>, ReadError>) {
         let Ok(bytes) = bytes else {
             // They cannot be read just now: their leases go on for a moment, and then it is tried again.
-            for ended in all {
+            for ended in all.into_iter().filter(|ended| self.leases.is_ending(ended)).collect::<Vec<_>>() {
                 self.leases.prolong(&ended, self.now);
             }
             self.stats.read_errors += 1;
             return;
         };
         for (ended, bytes) in all.into_iter().zip(bytes) {
+            if !self.leases.is_ending(&ended) {
+                continue;
+            }
             self.redeliver_one(&ended, &bytes);
             self.leases.ended(&ended);
             self.commit_popped(&ended.key);

@@ -4,22 +4,33 @@ use crate::ack::{Ack, AckError};
 use crate::cancel::Cancel;
 use crate::change_invisible::{ChangeInvisible, ChangeInvisibleError};
 use crate::client::{Consumers, ConsumersError, Disconnect, Register, RegisterError, Unregister};
-use crate::group::{CreateGroup, CreateGroupError, GetGroup};
+use crate::delete::{DeleteGroup, DeleteGroupError, DeleteTopic, DeleteTopicError, Deleted};
+use crate::group::{CreateGroup, CreateGroupError, GetGroup, GetGroups};
+use crate::kv::{GetValues, PutValue, PutValueError};
 use crate::lock::{Lock, Unlock};
+use crate::members::{Client, GetMembers, GetProducers, Members};
 use crate::offset::{
     Bounds, CommitOffset, CommitOffsetError, GetBounds, QueryOffset, QueryOffsetError, SearchOffset,
 };
 use crate::pop::{Pop, PopError, Popped};
+use crate::progress::{
+    Entries, GetEntries, GetEntriesError, GetGroupsOf, GetOffsets, GetProgress, GetTopicStats, GetTopicsOf,
+    Progress, TopicStats,
+};
 use crate::pull::{Pull, PullError, Pulled};
 use crate::query::{Query, QueryError, View, ViewError};
 use crate::recall::{Recall, RecallError, Recalled};
 use crate::renew::{Renew, RenewError};
+use crate::reset::{CloneOffsets, ResetOffset, ResetOffsetError};
+use crate::runtime::{Configure, GetRuntime, Runtime};
 use crate::send::{Send, SendError, Sent};
 use crate::send_back::{SendBack, SendBackError};
-use crate::topic::{CreateTopic, CreateTopicError, GetTopic};
+use crate::topic::{CreateTopic, CreateTopicError, GetTopic, GetTopics};
+use crate::traffic::{GetTraffic, Windows};
 use crate::transaction::{EndTransaction, EndTransactionError};
 use bytes::Bytes;
-use model::{Group, QueueOffset, Topic};
+use model::{Group, GroupName, QueueId, QueueOffset, Topic, TopicName};
+use std::collections::BTreeMap;
 
 /// Names a request until it is answered; the caller's choice, unique among those not answered yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,10 +116,48 @@ verbs! {
     CreateTopic(CreateTopic) -> Result<Topic, CreateTopicError>;
     /// Ask for a topic.
     GetTopic(GetTopic) -> Option<Topic>;
+    /// Ask for all topics.
+    GetTopics(GetTopics) -> Vec<Topic>;
+    /// Delete a topic and all that is its own.
+    DeleteTopic(DeleteTopic) -> Result<Deleted, DeleteTopicError>;
+    /// Ask how far a topic's queues reach.
+    GetTopicStats(GetTopicStats) -> Option<TopicStats>;
+    /// Ask for a part of a queue's index.
+    GetEntries(GetEntries) -> Result<Entries, GetEntriesError>;
     /// Make or change a group.
     CreateGroup(CreateGroup) -> Result<Group, CreateGroupError>;
     /// Ask for a group.
     GetGroup(GetGroup) -> Option<Group>;
+    /// Ask for all groups.
+    GetGroups(GetGroups) -> Vec<Group>;
+    /// Delete a group and all that is its own.
+    DeleteGroup(DeleteGroup) -> Result<(), DeleteGroupError>;
+    /// Ask how far a group has read.
+    GetProgress(GetProgress) -> Progress;
+    /// Ask who reads a topic.
+    GetGroupsOf(GetGroupsOf) -> Vec<GroupName>;
+    /// Ask what a group reads.
+    GetTopicsOf(GetTopicsOf) -> Vec<TopicName>;
+    /// Ask for all committed offsets.
+    GetOffsets(GetOffsets) -> Vec<(GroupName, TopicName, QueueId, QueueOffset)>;
+    /// Set how far a group has read.
+    ResetOffset(ResetOffset) -> Result<Vec<(QueueId, QueueOffset)>, ResetOffsetError>;
+    /// Set how far a group has read to where another has.
+    CloneOffsets(CloneOffsets) -> ();
+    /// Ask for the members of a group and what they want.
+    GetMembers(GetMembers) -> Option<Members>;
+    /// Ask for connected producers.
+    GetProducers(GetProducers) -> BTreeMap<String, Vec<Client>>;
+    /// Keep a value, or let go of it.
+    PutValue(PutValue) -> Result<(), PutValueError>;
+    /// Ask for the values of a namespace.
+    GetValues(GetValues) -> BTreeMap<String, String>;
+    /// Ask how the broker does.
+    GetRuntime(GetRuntime) -> Box<Runtime>;
+    /// Ask how much is put and got.
+    GetTraffic(GetTraffic) -> Option<Windows>;
+    /// Change settings.
+    Configure(Configure) -> ();
     /// Say what a client produces and consumes.
     Register(Register) -> Result<(), RegisterError>;
     /// Take a client out of its groups.

@@ -4,7 +4,8 @@
 
 use crate::config::Config;
 use crate::send::SendRefusal;
-use model::{Properties, QueueOffset, Timestamp};
+use crate::topic::{SCHEDULE_TOPIC, TIMER_TOPIC};
+use model::{Properties, QueueId, QueueOffset, Timestamp};
 use wire::property;
 
 /// When a message is wanted.
@@ -138,6 +139,15 @@ impl Views {
     /// Counts one that has left the view.
     pub(crate) fn left(&mut self, level: u8) {
         self.delivered[usize::from(level)] += 1;
+    }
+
+    /// The level whose view a queue is, where it is one.
+    pub(crate) fn level_of(topic: &str, queue_id: QueueId) -> Option<u8> {
+        match (topic, u8::try_from(queue_id.0)) {
+            (SCHEDULE_TOPIC, Ok(queue)) => Some(queue.saturating_add(1)),
+            (TIMER_TOPIC, Ok(0)) => Some(0),
+            _ => None,
+        }
     }
 
     /// What the view of a level shows: how many have left, and how many were ever accepted.

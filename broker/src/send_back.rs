@@ -66,9 +66,14 @@ impl Broker {
         }
         let unknown = SendBackError::MessageUnknown { log_offset: ask.log_offset };
         let (mut message, placed) = bytes.and_then(|bytes| stored::decode(&bytes).ok()).ok_or(unknown)?;
-        let settings = self.groups.get(&ask.group).expect("made above, and groups stay");
+        let Some(settings) = self.groups.get(&ask.group) else {
+            return Err(SendBackError::GroupUnknown { group: ask.group.clone() });
+        };
         let retry_max = ask.max_reconsume_times.unwrap_or(settings.retry_max as i32);
         let tries = message.reconsume_times;
+        if let Some(topic) = self.topics.by_name(&placed.topic) {
+            self.traffic.sent_back(topic, &ask.group, message.body.len(), self.now);
+        }
         mark_retry(&mut message, &placed.topic, &message_id::encode(placed.store_host, placed.log_offset));
         message.reconsume_times = tries.saturating_add(1);
         if tries >= retry_max || ask.delay_level < 0 {

@@ -1,5 +1,6 @@
 //! The broker driven as the server drives it, on a simulated disk, with a clock that the test moves.
 
+mod admin;
 mod consume;
 mod deliver;
 mod filter;

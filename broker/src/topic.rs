@@ -66,11 +66,18 @@ pub struct GetTopic {
     pub name: TopicName,
 }
 
+/// A question for all topics.
+#[derive(Clone, Copy, Debug)]
+pub struct GetTopics;
+
 /// All topics, by name and by id.
 #[derive(Debug, Default)]
 pub(crate) struct Topics {
     ids: BTreeMap<TopicName, TopicId>,
     all: BTreeMap<TopicId, Topic>,
+    /// The highest id that a topic ever had: a deleted topic's is not given again.
+    last_id: u32,
+    gone: Vec<TopicName>,
     /// The queue that the next message without one goes to.
     turns: BTreeMap<TopicId, u32>,
     changed: BTreeSet<TopicId>,
@@ -93,12 +100,28 @@ impl Topics {
     pub(crate) fn put(&mut self, topic: Topic) {
         self.ids.insert(topic.name.clone(), topic.id);
         self.changed.insert(topic.id);
+        self.last_id = self.last_id.max(topic.id.0);
         self.all.insert(topic.id, topic);
+    }
+
+    /// Takes a topic out.
+    pub(crate) fn remove(&mut self, id: TopicId) -> Option<Topic> {
+        let topic = self.all.remove(&id)?;
+        self.ids.remove(&topic.name);
+        self.turns.remove(&id);
+        self.changed.remove(&id);
+        self.gone.push(topic.name.clone());
+        Some(topic)
+    }
+
+    /// All of them, by name.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Topic> {
+        self.ids.values().filter_map(|id| self.all.get(id))
     }
 
     /// The id of the next topic that is made.
     fn next_id(&self) -> TopicId {
-        TopicId(self.all.last_key_value().map_or(1, |(id, _)| id.0 + 1))
+        TopicId(self.last_id + 1)
     }
 
     /// The next queue in turn, also of a topic that is only about to be made.
@@ -106,6 +129,10 @@ impl Topics {
         let turn = self.turns.entry(topic.id).or_default();
         *turn = turn.wrapping_add(1);
         QueueId(*turn % topic.write_queues.max(1))
+    }
+
+    pub(crate) fn take_gone(&mut self) -> Vec<TopicName> {
+        std::mem::take(&mut self.gone)
     }
 
     pub(crate) fn take_changed(&mut self) -> Vec<Topic> {
@@ -151,6 +178,11 @@ impl Broker {
     pub(crate) fn get_topic(&mut self, id: RequestId, ask: &GetTopic) {
         let topic = self.topics.get(&ask.name).cloned();
         self.reply(id, Reply::GetTopic(topic));
+    }
+
+    pub(crate) fn get_topics(&mut self, id: RequestId) {
+        let topics = self.topics.iter().cloned().collect();
+        self.reply(id, Reply::GetTopics(topics));
     }
 
     /// A topic that there is not yet, with read and write permission. It is not made by this.

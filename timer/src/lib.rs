@@ -183,6 +183,23 @@ impl Timer {
         self.counts.get(&topic).copied().unwrap_or(0)
     }
 
+    /// A topic's pending messages, in no order. Looks at every entry.
+    pub fn of_topic(&self, topic: TopicId) -> Vec<Entry> {
+        let mut all = Vec::new();
+        if self.count(topic) == 0 {
+            return all;
+        }
+        let end = Timestamp::from_millis(i64::MAX);
+        for window in &self.windows {
+            window.due_within(&self.slab, end, usize::MAX, &mut all);
+            all.retain(|entry| entry.topic == topic);
+        }
+        for bucket in self.buckets.values() {
+            all.extend(bucket.due_within(end).filter(|entry| entry.topic == topic));
+        }
+        all
+    }
+
     /// Forgets a topic's pending messages; tells how many there were. Looks at every entry.
     pub fn drop_topic(&mut self, topic: TopicId) -> u64 {
         let dropped = self.count(topic);

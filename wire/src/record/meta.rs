@@ -1,6 +1,6 @@
 //! Changes of topics, groups and names.
 
-use model::{Group, GroupName, Permission, Topic, TopicId, TopicKind, TopicName};
+use model::{Group, GroupName, Permission, QueueId, QueueOffset, Topic, TopicId, TopicKind, TopicName};
 
 use super::RecordError;
 use super::fields::{Fields, push_text};
@@ -13,6 +13,9 @@ const TOPIC_DELETED: u8 = 2;
 const GROUP: u8 = 3;
 const GROUP_DELETED: u8 = 4;
 const BROKER_NAME: u8 = 5;
+const OFFSET_RESET: u8 = 6;
+const VALUE: u8 = 7;
+const VALUE_REMOVED: u8 = 8;
 
 /// The kinds a topic can have, at the numbers they are written by.
 const KINDS: [TopicKind; 5] =
@@ -23,7 +26,8 @@ const KINDS: [TopicKind; 5] =
 /// | at | bytes | field   | meaning                                                               |
 /// |---:|------:|---------|-----------------------------------------------------------------------|
 /// |  0 |     1 | version | 1                                                                     |
-/// |  1 |     1 | change  | 1 topic, 2 topic deleted, 3 group, 4 group deleted, 5 broker name     |
+/// |  1 |     1 | change  | 1 topic, 2 topic deleted, 3 group, 4 group deleted, 5 broker name,    |
+/// |    |       |         | 6 offset reset, 7 value, 8 value removed                              |
 /// |  2 |     … |         | by the change, below                                                  |
 ///
 /// | change        | fields in order                                                                    |
@@ -33,6 +37,9 @@ const KINDS: [TopicKind; 5] =
 /// | group         | retry queues u32, retry max u32, flags u8 (bit 0 consume, 1 broadcast, 2 ordered, 3 notify), name text |
 /// | group deleted | name text                                                                          |
 /// | broker name   | name text                                                                          |
+/// | offset reset  | topic id u32, queue id u32, offset i64, group text                                 |
+/// | value         | namespace text, key text, value text                                               |
+/// | value removed | namespace text, key text                                                           |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meta {
     /// A topic was made or changed.
@@ -51,6 +58,26 @@ pub enum Meta {
     },
     /// The broker's name, chosen at the first start: recall handles carry it.
     BrokerName(String),
+    /// A group's place in a queue was set by an administrator; its readers hear of it at their next read.
+    OffsetReset {
+        /// The group.
+        group: GroupName,
+        /// The queue's topic.
+        topic: TopicId,
+        /// The queue.
+        queue_id: QueueId,
+        /// The next message it reads.
+        offset: QueueOffset,
+    },
+    /// A value that tools keep under a name.
+    Value {
+        /// Where its key is unique.
+        namespace: String,
+        /// Its name.
+        key: String,
+        /// It; `None` where it was taken away.
+        value: Option<String>,
+    },
 }
 
 impl Meta {
@@ -96,6 +123,21 @@ impl Meta {
                 into.push(BROKER_NAME);
                 push_text(name, into);
             }
+            Self::OffsetReset { group, topic, queue_id, offset } => {
+                into.push(OFFSET_RESET);
+                into.extend_from_slice(&topic.0.to_le_bytes());
+                into.extend_from_slice(&queue_id.0.to_le_bytes());
+                into.extend_from_slice(&offset.0.to_le_bytes());
+                push_text(group.as_str(), into);
+            }
+            Self::Value { namespace, key, value } => {
+                into.push(if value.is_some() { VALUE } else { VALUE_REMOVED });
+                push_text(namespace, into);
+                push_text(key, into);
+                if let Some(value) = value {
+                    push_text(value, into);
+                }
+            }
         }
     }
 
@@ -115,7 +157,20 @@ impl Meta {
                 Self::GroupDeleted { name: fields.name(GroupName::new(name))? }
             }
             BROKER_NAME => Self::BrokerName(fields.text("broker name")?.to_owned()),
-            found => return Err(fields.unknown("change", found, BROKER_NAME)),
+            OFFSET_RESET => {
+                let topic = TopicId(fields.u32("topic id")?);
+                let queue_id = QueueId(fields.u32("queue id")?);
+                let offset = QueueOffset(fields.i64("offset")?);
+                let group = fields.text("group")?;
+                Self::OffsetReset { group: fields.name(GroupName::new(group))?, topic, queue_id, offset }
+            }
+            change @ (VALUE | VALUE_REMOVED) => {
+                let namespace = fields.text("namespace")?.to_owned();
+                let key = fields.text("key")?.to_owned();
+                let value = (change == VALUE).then(|| fields.text("value").map(str::to_owned)).transpose()?;
+                Self::Value { namespace, key, value }
+            }
+            found => return Err(fields.unknown("change", found, VALUE_REMOVED)),
         };
         fields.end()?;
         Ok(meta)

@@ -46,6 +46,19 @@ fn layouts_are_those_of_the_tables() {
     assert_eq!(bytes(|into| Meta::Group(group.clone()).encode(into)), expected);
     assert_eq!(bytes(|into| Meta::TopicDeleted { id: TopicId(9) }.encode(into)), [1, 2, 9, 0, 0, 0]);
     assert_eq!(bytes(|into| Meta::BrokerName("b".into()).encode(into)), [1, 5, 1, 0, 0, 0, b'b']);
+    let reset = Meta::OffsetReset {
+        group: GroupName::new("g").unwrap(),
+        topic: TopicId(9),
+        queue_id: QueueId(1),
+        offset: QueueOffset(2),
+    };
+    let expected = [1, 6, 9, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'g'];
+    assert_eq!(bytes(|into| reset.encode(into)), expected);
+    let value = |value| Meta::Value { namespace: "n".into(), key: "k".into(), value };
+    let kept = [1, 7, 1, 0, 0, 0, b'n', 1, 0, 0, 0, b'k', 1, 0, 0, 0, b'v'];
+    assert_eq!(bytes(|into| value(Some("v".into())).encode(into)), kept);
+    let removed = [1, 8, 1, 0, 0, 0, b'n', 1, 0, 0, 0, b'k'];
+    assert_eq!(bytes(|into| value(None).encode(into)), removed);
 
     let (topic, queue_id) = (TopicId(1), QueueId(2));
     let entry = OffsetEntry { group: "g".into(), topic, queue_id, offset: QueueOffset(3) };
@@ -76,7 +89,7 @@ fn what_is_no_record_is_refused_with_the_place() {
     assert_eq!(Acks::decode(&[1, 255, 255, 255, 255]), Err(short));
     let trailing = RecordError::Trailing { record: "leases", at: 5, length: 6 };
     assert_eq!(Leases::decode(&[1, 0, 0, 0, 0, 0]), Err(trailing));
-    let unknown = RecordError::Unknown { record: "meta", field: "change", found: 9, known: 5 };
+    let unknown = RecordError::Unknown { record: "meta", field: "change", found: 9, known: 8 };
     assert_eq!(Meta::decode(&[1, 9]), Err(unknown));
     let text = RecordError::NotUtf8 { record: "meta", field: "broker name" };
     assert_eq!(Meta::decode(&[1, 5, 1, 0, 0, 0, 0xFF]), Err(text));
@@ -123,6 +136,16 @@ fn metas() -> impl Strategy<Value = Meta> {
         any::<u32>().prop_map(|id| Meta::TopicDeleted { id: TopicId(id) }),
         "[a-z%_]{1,60}".prop_map(|name| Meta::GroupDeleted { name: GroupName::new(&name).unwrap() }),
         ".{0,60}".prop_map(Meta::BrokerName),
+        ("[a-z%_]{1,60}", any::<u32>(), any::<u32>(), any::<i64>()).prop_map(
+            |(group, topic, queue_id, offset)| Meta::OffsetReset {
+                group: GroupName::new(&group).unwrap(),
+                topic: TopicId(topic),
+                queue_id: QueueId(queue_id),
+                offset: QueueOffset(offset),
+            }
+        ),
+        (".{0,60}", ".{0,60}", proptest::option::of(".{0,60}"))
+            .prop_map(|(namespace, key, value)| { Meta::Value { namespace, key, value } }),
     ]
 }
 

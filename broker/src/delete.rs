@@ -1,0 +1,176 @@
+//! Delete: a topic or a group goes, and all that is its own with it.
+//!
+//! One record in the log says so; what is derived from the log is taken apart the same way when it is read
+//! again. A topic made later under the same name has another id, so nothing of the old one comes back.
+
+use crate::park::Waiting;
+use crate::{Broker, PopError, PullError, Reply, RequestId};
+use journal::Kind;
+use model::{GroupName, TopicId, TopicName, is_system_topic};
+use wire::record;
+
+/// A topic that shall go.
+#[derive(Clone, Debug)]
+pub struct DeleteTopic {
+    /// Its name.
+    pub name: TopicName,
+}
+
+/// What went with a topic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Deleted {
+    /// Messages that consumers could still read.
+    pub messages: u64,
+    /// Messages that waited for their moment.
+    pub pending: u64,
+}
+
+/// Why a topic was not deleted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeleteTopicError {
+    /// The caller's: the topic belongs to the server.
+    #[error("topic {name} belongs to the server")]
+    SystemTopic {
+        /// The name.
+        name: TopicName,
+    },
+    /// Ours, passing: the log cannot be written.
+    #[error("the log cannot be written: {why}")]
+    Unavailable {
+        /// Why.
+        why: String,
+    },
+}
+
+/// A group that shall go.
+#[derive(Clone, Debug)]
+pub struct DeleteGroup {
+    /// Its name.
+    pub name: GroupName,
+}
+
+/// Why a group was not deleted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeleteGroupError {
+    /// Ours, passing: the log cannot be written.
+    #[error("the log cannot be written: {why}")]
+    Unavailable {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Broker {
+    pub(crate) fn delete_topic(&mut self, id: RequestId, ask: &DeleteTopic) {
+        let deleted = self.topic_deleted(&ask.name);
+        self.reply_safe(id, Reply::DeleteTopic(deleted));
+    }
+
+    /// Deletes a topic where it is there: a tool asks every broker of a cluster.
+    fn topic_deleted(&mut self, name: &TopicName) -> Result<Deleted, DeleteTopicError> {
+        if let Some(why) = self.unwritable() {
+            return Err(DeleteTopicError::Unavailable { why });
+        }
+        let own = [&self.config.cluster, &self.config.broker_name];
+        if is_system_topic(name.as_str()) || own.iter().any(|own| *own == name.as_str()) {
+            return Err(DeleteTopicError::SystemTopic { name: name.clone() });
+        }
+        // The retry topics go first: after a crash in between, the topic is still there to be deleted again.
+        for retry in self.pop_retries_of(name) {
+            self.drop_topic(retry);
+        }
+        Ok(match self.topics.get(name).map(|topic| topic.id) {
+            Some(topic) => self.drop_topic(topic),
+            None => Deleted::default(),
+        })
+    }
+
+    /// The retry topics of those who pop `topic`, and of nothing else.
+    fn pop_retries_of(&self, topic: &TopicName) -> Vec<TopicId> {
+        let groups = self.groups.iter().map(|group| &group.name);
+        groups.filter_map(|group| self.pop_retry(group, topic)).collect()
+    }
+
+    /// The retry topic of one who pops `topic`, where there is one that serves no other pair.
+    fn pop_retry(&self, group: &GroupName, topic: &TopicName) -> Option<TopicId> {
+        let name = TopicName::pop_retry(group, topic);
+        let found = self.topics.get(&name)?.id;
+        let is_plain = name.retry_group().is_some_and(|group| self.groups.get(&group).is_some());
+        let serves_another = self.groups.iter().any(|other| {
+            let rest = name.as_str().strip_prefix(TopicName::retry(&other.name).as_str());
+            let rest = rest.and_then(|rest| rest.strip_prefix('_')).filter(|_| other.name != *group);
+            rest.is_some_and(|rest| self.topics.by_name(rest).is_some())
+        });
+        (!is_plain && !serves_another).then_some(found)
+    }
+
+    /// Says in the log that a topic is gone, and forgets all that is its own.
+    fn drop_topic(&mut self, topic: TopicId) -> Deleted {
+        self.write_leases();
+        let mut payload = Vec::new();
+        record::Meta::TopicDeleted { id: topic }.encode(&mut payload);
+        self.append_record(Kind::Meta, &payload);
+        for (id, waiting) in self.parked.take_topic(topic) {
+            match waiting {
+                Waiting::Pull(ask) => {
+                    self.reply_now(id, Reply::Pull(Err(PullError::TopicUnknown { topic: ask.topic })));
+                }
+                Waiting::Pop(ask) => {
+                    self.reply_now(id, Reply::Pop(Err(PopError::TopicUnknown { topic: ask.topic })));
+                }
+            }
+        }
+        let pending = self.timer.of_topic(topic);
+        for entry in &pending {
+            self.views.left(entry.level);
+        }
+        self.timer.drop_topic(topic);
+        for entry in self.due.drop_topic(topic) {
+            self.views.left(entry.level);
+        }
+        let messages = self.store.drop_topic(topic);
+        self.offsets.drop_topic(topic);
+        self.leases.drop_topic(topic);
+        self.resets.drop_topic(topic);
+        self.recalled.drop_topic(topic);
+        self.traffic.drop_topic(topic);
+        if let Some(gone) = self.topics.remove(topic) {
+            self.locks.drop_topic(&gone.name);
+        }
+        Deleted { messages, pending: pending.len() as u64 }
+    }
+
+    pub(crate) fn delete_group(&mut self, id: RequestId, ask: &DeleteGroup) {
+        let deleted = match self.unwritable() {
+            Some(why) => Err(DeleteGroupError::Unavailable { why }),
+            None => {
+                self.drop_group(&ask.name);
+                Ok(())
+            }
+        };
+        self.reply_safe(id, Reply::DeleteGroup(deleted));
+    }
+
+    /// Says in the log that a group is gone, and forgets its places, its leases and what waits for it to be
+    /// tried again. Its dead letters stay.
+    fn drop_group(&mut self, group: &GroupName) {
+        let topics: Vec<TopicName> = self.topics.iter().map(|topic| topic.name.clone()).collect();
+        let retries = topics.iter().filter_map(|topic| self.pop_retry(group, topic));
+        let plain = self.topics.get(&TopicName::retry(group)).map(|retry| retry.id);
+        for retry in retries.chain(plain).collect::<Vec<_>>() {
+            self.drop_topic(retry);
+        }
+        if self.groups.remove(group).is_none() && self.offsets.of_group(group).next().is_none() {
+            return;
+        }
+        self.write_leases();
+        let mut payload = Vec::new();
+        record::Meta::GroupDeleted { name: group.clone() }.encode(&mut payload);
+        self.append_record(Kind::Meta, &payload);
+        self.offsets.drop_group(group);
+        self.leases.drop_group(group);
+        self.resets.drop_group(group);
+        self.locks.drop_group(group);
+        self.traffic.drop_group(group);
+    }
+}
