@@ -91,6 +91,11 @@ impl Oracle {
         self.latest = self.latest.max(now);
     }
 
+    /// When the last of all messages is due.
+    pub fn last_due(&self) -> Timestamp {
+        self.sent.values().map(|sent| sent.due).max().unwrap_or_default()
+    }
+
     /// A recall is asked for.
     pub fn asks_recall(&mut self, body: &str) {
         let sent = self.sent.get_mut(body).expect("it was sent");

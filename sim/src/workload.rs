@@ -253,7 +253,8 @@ impl Workload {
     /// All faults have stopped: everything becomes due, is read whole, and is popped until nothing is left.
     pub fn finish(&mut self, world: &mut World, dice: &mut Seed, oracle: &mut Oracle) {
         self.settle(world, dice, oracle);
-        world.advance(2 * self.delay_max_ms + 20_000_000);
+        let ahead = oracle.last_due().millis_since(world.now().wall).max(0);
+        world.advance(ahead as u64);
         self.settle(world, dice, oracle);
         assert_eq!(world.pending(), 0, "{}: all is due, and some is pending", oracle.seed());
         let queues = self.read_whole(0..QUEUES, world, dice, oracle);
