@@ -114,8 +114,9 @@ impl Condition {
             Self::Absent(of) => Some(matches!(of.value(values)?, Value::Absent)),
             Self::In { not, property, texts } => values[*property]
                 .map(|value| texts.binary_search_by(|text| (**text).cmp(value)).is_ok() != *not),
+            Self::Has { text, .. } if text.is_empty() => Some(false),
             Self::Has { not, part, of, text } => Some(match of.value(values)? {
-                Value::Text(value) if !text.is_empty() => part.has(value, text) != *not,
+                Value::Text(value) => part.has(value, text) != *not,
                 _ => false,
             }),
         })

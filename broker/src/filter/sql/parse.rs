@@ -49,6 +49,8 @@ impl Parser<'_> {
     /// Reads operands and the operators between them that bind at `level` or tighter.
     fn expression(&mut self, level: u8) -> Result<Term, SqlError> {
         let mut left = self.operand()?;
+        // What has been read is an operand of operators that bind no tighter than its own do.
+        let mut loosest = TESTS;
         loop {
             let binds = match self.next.kind {
                 Kind::Or => OR,
@@ -66,9 +68,10 @@ impl Parser<'_> {
                 | Kind::Not => TESTS,
                 _ => return Ok(left),
             };
-            if binds < level {
+            if binds < level || binds > loosest {
                 return Ok(left);
             }
+            loosest = binds;
             let operator = self.take()?;
             left = match operator.kind {
                 Kind::Or | Kind::And => {

@@ -187,6 +187,7 @@ fn what_fails_is_not_reached_behind_what_decides() {
     check('T', &["a = 5 OR b > 1", "NOT (a = 6 AND b > 1)"]);
     check('F', &["a = 6 AND b > 1", "NOT (a = 5 OR b > 1)"]);
     check('!', &["b > 1 OR a = 5", "b > 1 AND a = 6", "a = 5 AND b > 1", "NOT (b > 1)", "no = 1 OR b > 1"]);
+    check('F', &["(b > 1) CONTAINS ''", "(b > 1) NOT ENDSWITH ''"]);
     check('!', &["(b > 1) IS NULL", "-(b > 1) IS NULL", "(b > 1) CONTAINS 'x'"]);
 }
 
@@ -319,6 +320,9 @@ fn an_error_says_what_was_found_where_and_what_belongs_there() {
         ("a > TRUE", "at character 5: expected a number or a property, found TRUE"),
         ("a >= NULL", "at character 6: expected a number or a property, found NULL"),
         ("(a = 5) > 1", "at character 1: expected a number or a property, found (a = 5)"),
+        ("a IS NULL CONTAINS 'x'", "at character 11: expected AND, OR or the end, found CONTAINS"),
+        ("b OR a IS NOT NULL > 1", "at character 20: expected AND, OR or the end, found >"),
+        ("(a IS NULL NOT IN ('x'))", "at character 12: expected an operator or ), found NOT"),
         ("a > 1 > 2", "at character 1: expected a number or a property, found a > 1"),
         ("a = NULL", "at character 5: expected a value (IS NULL asks for what is absent), found NULL"),
         ("NULL <> a", "at character 1: expected a value (IS NULL asks for what is absent), found NULL"),
