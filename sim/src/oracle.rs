@@ -112,8 +112,8 @@ impl Oracle {
         match outcome {
             Recalled::Recalled if durable => sent.recall = Recall::Recalled,
             Recalled::Recalled => {}
-            // What was called back is remembered until its moment.
-            Recalled::TooLate if sent.due <= self.latest => {}
+            // What was called back is remembered until its moment, also where the clock is set back after it.
+            Recalled::TooLate | Recalled::Unknown if called_back && sent.due <= self.latest => return,
             Recalled::TooLate | Recalled::Unknown => {
                 assert!(!called_back, "{seed}: {body} was called back, and then it was {outcome:?}");
             }
