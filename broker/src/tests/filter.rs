@@ -145,7 +145,9 @@ fn a_pull_that_was_parked_goes_on_at_once_where_its_place_was_taken_while_it_rea
     let work: Vec<Work> = std::iter::from_fn(|| rig.broker.poll_work()).collect();
     assert!(work.iter().any(|work| matches!(work, Work::Read(_))), "no longer in memory");
     let waits = rig.begin(pull("u", 0, Some(15_000)));
-    work.into_iter().for_each(|work| rig.work(work));
+    for work in work {
+        rig.work(work);
+    }
     rig.turn();
     let pulled = rig.answer::<Pull>(reads).unwrap().unwrap();
     assert_eq!((pulled.outcome, pulled.next_offset.0 > 0), (PullOutcome::NothingMatched, true));
