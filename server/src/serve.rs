@@ -14,6 +14,7 @@ use crate::{logging, name};
 use broker::Recovered;
 use env::{FileDisk, LockError};
 use journal::OpenError;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use service::Service;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -41,6 +42,7 @@ const HANDED_OVER: usize = 64;
 pub fn serve(settings: Result<Settings, SettingsError>, began: Instant) -> Result<(), Failure> {
     let settings = settings.map_err(|error| Failure::new(Exit::Settings, error))?;
     logging::begin(settings.log_style).map_err(|error| Failure::new(Exit::Settings, error))?;
+    raise_file_limit(settings.max_connections);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(FRONT_THREADS)
         .thread_name("front")
@@ -50,6 +52,24 @@ pub fn serve(settings: Result<Settings, SettingsError>, began: Instant) -> Resul
     let served = runtime.block_on(run(&settings, began));
     runtime.shutdown_timeout(Duration::from_secs(1));
     served
+}
+
+/// Files that are open besides connections: the log's segments, the ports, the runtime's own.
+const OTHER_FILES: u64 = 256;
+
+/// Lets this process open as many files as it may: each connection is one, and shells start it with few.
+fn raise_file_limit(max_connections: usize) {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let current = if setrlimit(Resource::Nofile, raised).is_ok() { raised.current } else { limit.current };
+    let wanted = max_connections as u64 + OTHER_FILES;
+    if let Some(files) = current.filter(|&files| files < wanted) {
+        tracing::warn!(
+            files,
+            max_connections,
+            "this process may open fewer files than max_connections needs"
+        );
+    }
 }
 
 async fn run(settings: &Settings, began: Instant) -> Result<(), Failure> {
