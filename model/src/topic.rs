@@ -11,6 +11,9 @@ impl Permission {
     /// Read and write.
     pub const READ_WRITE: Self = Self(6);
 
+    /// The bit of writing.
+    pub const WRITE: u32 = 2;
+
     /// Whether consumers may read.
     pub const fn readable(self) -> bool {
         self.0 & 4 != 0
@@ -18,7 +21,7 @@ impl Permission {
 
     /// Whether producers may write.
     pub const fn writable(self) -> bool {
-        self.0 & 2 != 0
+        self.0 & Self::WRITE != 0
     }
 }
 

@@ -1,7 +1,7 @@
 //! Routes: a topic's brokers, and its queues on each.
 
 use model::{Permission, Topic, TopicName};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A broker and how it is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub struct Route {
 pub struct NameServer {
     brokers: BTreeMap<String, BrokerData>,
     topics: BTreeMap<TopicName, BTreeMap<String, QueueData>>,
+    /// Brokers that producers shall stay away from.
+    unwritable: BTreeSet<String>,
 }
 
 impl NameServer {
@@ -91,9 +93,37 @@ impl NameServer {
         self.topics.entry(topic.name.clone()).or_default().insert(broker.to_owned(), queues);
     }
 
+    /// A registered broker no longer serves a topic.
+    pub fn remove(&mut self, broker: &str, topic: &TopicName) {
+        if let Some(queues) = self.topics.get_mut(topic) {
+            queues.remove(broker);
+            if queues.is_empty() {
+                self.topics.remove(topic);
+            }
+        }
+    }
+
+    /// Shows a broker's queues without write permission, or again as they are; tells how many topics that is.
+    ///
+    /// Peer: `RouteInfoManager#wipeWritePermOfBrokerByLock` (RocketMQ), which forgets it as well when it ends.
+    pub fn set_writable(&mut self, broker: &str, writable: bool) -> usize {
+        match writable {
+            true => self.unwritable.remove(broker),
+            false => self.brokers.contains_key(broker) && self.unwritable.insert(broker.to_owned()),
+        };
+        self.topics.values().filter(|queues| queues.contains_key(broker)).count()
+    }
+
     /// Where `topic` lies; `None` where nobody serves it.
     pub fn route(&self, topic: &TopicName) -> Option<Route> {
-        let queues: Vec<QueueData> = self.topics.get(topic)?.values().cloned().collect();
+        let shown = |queues: &QueueData| {
+            let mut queues = queues.clone();
+            if self.unwritable.contains(&queues.broker) {
+                queues.permission.0 &= !Permission::WRITE;
+            }
+            queues
+        };
+        let queues: Vec<QueueData> = self.topics.get(topic)?.values().map(shown).collect();
         let brokers = queues.iter().filter_map(|queue| self.brokers.get(&queue.broker)).cloned().collect();
         Some(Route { brokers, queues })
     }
@@ -129,6 +159,29 @@ mod tests {
             order: false,
             sys_flag: 0,
         }
+    }
+
+    #[test]
+    fn a_broker_taken_out_of_writing_is_still_read() {
+        let mut names = NameServer::new();
+        names.register(&broker(), [&topic("one", 4), &topic("two", 1)]);
+        assert_eq!(names.set_writable("b", false), 2);
+        assert_eq!(names.set_writable("unknown", false), 0);
+        let permission =
+            |names: &NameServer| names.route(&TopicName::new("one").unwrap()).unwrap().queues[0].permission;
+        assert_eq!(permission(&names), Permission(4));
+        names.update("b", &topic("one", 4));
+        assert_eq!(permission(&names), Permission(4), "a change of the topic does not end it");
+        assert_eq!(names.set_writable("b", true), 2);
+        assert_eq!(permission(&names), Permission::READ_WRITE);
+    }
+
+    #[test]
+    fn a_deleted_topic_has_no_route() {
+        let mut names = NameServer::new();
+        names.register(&broker(), [&topic("one", 4), &topic("two", 1)]);
+        names.remove("b", &TopicName::new("one").unwrap());
+        assert_eq!(names.topics(), [TopicName::new("two").unwrap()]);
     }
 
     #[test]

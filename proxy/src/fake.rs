@@ -21,6 +21,7 @@ pub(crate) fn service(mut answer: impl FnMut(Request) -> Option<Reply> + Send + 
                 NodeRequest::Route(_) => Some(NodeReply::Route(Some(route()))),
                 NodeRequest::Brokers => Some(NodeReply::Brokers(Vec::new())),
                 NodeRequest::Topics => Some(NodeReply::Topics(Vec::new())),
+                NodeRequest::SetWritable(..) => Some(NodeReply::SetWritable(0)),
             };
             match (reply, to) {
                 (Some(reply), Some(to)) => drop(to.send(reply)),

@@ -7,11 +7,13 @@ use crate::settings::Settings;
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt as _;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use service::Service;
+use service::{Call, Service, Words};
+use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use wire::remoting::{Command, frame};
@@ -21,6 +23,9 @@ const READ_BYTES: usize = 16 << 10;
 
 /// An emptied outbox above this is given back.
 const OUTBOX_KEPT_BYTES: usize = 256 << 10;
+
+/// Questions of other clients that one client has not answered, at most.
+const ASKED_MAX: usize = 64;
 
 /// Serves one stream until either side ends it. `peer` is the client's address.
 ///
@@ -45,6 +50,7 @@ pub async fn serve_connection<S>(
     let mut outbox = Outbox::default();
     let mut requests = FuturesUnordered::new();
     let mut notice_count = 0;
+    let mut asked: HashMap<i32, oneshot::Sender<Words>> = HashMap::new();
     let mut stop_at = None;
     let mut idle_at = Instant::now() + settings.idle_max;
     tracing::debug!(%address, "connection opened");
@@ -52,9 +58,11 @@ pub async fn serve_connection<S>(
     let why = loop {
         while stop_at.is_none() && requests.len() < settings.in_flight_max {
             match frame::decode(&mut inbox, settings.frame_bytes_max) {
-                Ok(Some(command)) if command.is_answer() => {
-                    tracing::debug!(%address, opaque = command.opaque, "answer to nothing asked");
-                }
+                Ok(Some(command)) if command.is_answer() => match asked.remove(&command.opaque) {
+                    // Whoever asked may have given up.
+                    Some(answer) => drop(answer.send(Box::new(command))),
+                    None => tracing::debug!(%address, opaque = command.opaque, "answer to nothing asked"),
+                },
                 Ok(Some(command)) => requests.push(dispatch::answer(Arc::clone(&caller), command)),
                 Ok(None) => break,
                 Err(error) => {
@@ -93,6 +101,17 @@ pub async fn serve_connection<S>(
                 let command = notify::request(notice, notice_count, settings.store_host);
                 tracing::debug!(%address, code = command.code, "told");
                 command.encode(&mut outbox.bytes);
+            }
+            Some(Call { question, answer }) = connection.calls.recv() => {
+                // Dropped where it is no question of this protocol, or the client has too many: none will come.
+                asked.retain(|_, waiting| !waiting.is_closed());
+                if let Ok(mut question) = question.downcast::<Command>() && asked.len() < ASKED_MAX {
+                    notice_count += 1;
+                    question.opaque = notice_count;
+                    asked.insert(notice_count, answer);
+                    let body = question.body.clone();
+                    outbox.put(Some((*question, vec![body])));
+                }
             }
             () = sleep_until(stop_at.unwrap_or(idle_at).min(idle_at)) => {
                 break if stop_at.is_some() { "drained in part" } else { "idle" };

@@ -1,5 +1,6 @@
 //! Which verb a request is for.
 
+use crate::admin;
 use crate::answer::{Answer, Answered, Refused};
 use crate::caller::Caller;
 use crate::{
@@ -9,6 +10,7 @@ use crate::{
 use bytes::Bytes;
 use std::sync::Arc;
 use tracing::Instrument as _;
+use wire::remoting::code::UnknownRequest;
 use wire::remoting::{Command, RequestCode, ResponseCode};
 
 /// Answers a request; `None` where no answer is wanted, not even an error.
@@ -21,7 +23,7 @@ pub(crate) async fn answer(caller: Arc<Caller>, request: Command) -> Option<(Com
     let answered = async {
         let answered = match code {
             Ok(code) => by_code(&caller, code, request).await,
-            Err(unknown) => Err(Refused::new(ResponseCode::RequestCodeNotSupported, &unknown)),
+            Err(unknown) => Err(not_supported(unknown)),
         };
         let answer = answered.unwrap_or_else(Answer::from);
         tracing::debug!(code = answer.code.name(), remark = answer.remark, "answered");
@@ -66,13 +68,66 @@ async fn by_code(caller: &Caller, code: RequestCode, request: Command) -> Answer
         RequestCode::GetRouteinfoByTopic => route::route(caller, &request).await,
         RequestCode::GetBrokerClusterInfo => cluster::cluster(caller).await,
         other => {
+            if let Some(answered) = admin::answer(caller, other, &request).await {
+                return answered;
+            }
             let unknown = wire::remoting::code::UnknownRequest(other.number());
             Err(Refused::new(ResponseCode::RequestCodeNotSupported, &unknown))
         }
     }
 }
 
-/// Whether this changes more than the caller's own messages.
+/// A request of an unknown code, with a word for those who manage users and access lists.
+fn not_supported(unknown: UnknownRequest) -> Refused {
+    let why = match unknown.0 {
+        3001..=3010 => format!("users and access lists are not supported: {}", unknown.to_string().trim()),
+        _ => unknown.to_string(),
+    };
+    Refused::new(ResponseCode::RequestCodeNotSupported, &why)
+}
+
+/// Whether this is asked by tools alone: what clients need for their own messages is not.
 fn is_administration(code: RequestCode) -> bool {
-    matches!(code, RequestCode::UpdateAndCreateTopic | RequestCode::UpdateAndCreateSubscriptiongroup)
+    !matches!(
+        code,
+        RequestCode::SendMessage
+            | RequestCode::SendMessageV2
+            | RequestCode::SendBatchMessage
+            | RequestCode::SendReplyMessage
+            | RequestCode::SendReplyMessageV2
+            | RequestCode::ConsumerSendMsgBack
+            | RequestCode::RecallMessage
+            | RequestCode::EndTransaction
+            | RequestCode::PullMessage
+            | RequestCode::LitePullMessage
+            | RequestCode::QueryMessage
+            | RequestCode::ViewMessageById
+            | RequestCode::QueryConsumerOffset
+            | RequestCode::UpdateConsumerOffset
+            | RequestCode::SearchOffsetByTimestamp
+            | RequestCode::GetMaxOffset
+            | RequestCode::GetMinOffset
+            | RequestCode::GetEarliestMsgStoretime
+            | RequestCode::HeartBeat
+            | RequestCode::UnregisterClient
+            | RequestCode::GetConsumerListByGroup
+            | RequestCode::LockBatchMq
+            | RequestCode::UnlockBatchMq
+            | RequestCode::CheckClientConfig
+            | RequestCode::GetRouteinfoByTopic
+            | RequestCode::GetBrokerClusterInfo
+            | RequestCode::GetTopicConfig
+            | RequestCode::GetSubscriptiongroupConfig
+            | RequestCode::GetAllTopicListFromNameserver
+            | RequestCode::GetKvConfig
+            | RequestCode::QueryAssignment
+            | RequestCode::PopMessage
+            | RequestCode::AckMessage
+            | RequestCode::PeekMessage
+            | RequestCode::ChangeMessageInvisibletime
+            | RequestCode::Notification
+            | RequestCode::PollingInfo
+            | RequestCode::PopRollback
+            | RequestCode::BatchAckMessage
+    )
 }

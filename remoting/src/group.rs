@@ -9,8 +9,14 @@ use wire::remoting::{Command, ResponseCode, json};
 
 pub(crate) async fn create(caller: &Caller, request: &Command) -> Answered {
     let config: SubscriptionGroupConfig = json::read(&request.body)?;
-    match caller.ask(CreateGroup { group: group(&config)? }).await? {
-        Ok(_) => Ok(Answer::success()),
+    make(caller, group(&config)?).await?;
+    Ok(Answer::success())
+}
+
+/// Makes or changes a group.
+pub(crate) async fn make(caller: &Caller, group: Group) -> Result<(), Refused> {
+    match caller.ask(CreateGroup { group }).await? {
+        Ok(_) => Ok(()),
         Err(error @ CreateGroupError::Unavailable { .. }) => {
             Err(Refused::new(ResponseCode::ServiceNotAvailable, &error))
         }
@@ -31,7 +37,7 @@ pub(crate) async fn get(caller: &Caller, request: &Command) -> Answered {
     Ok(Answer::with_body(json::write(&config(&group))))
 }
 
-fn group(config: &SubscriptionGroupConfig) -> Result<Group, Refused> {
+pub(crate) fn group(config: &SubscriptionGroupConfig) -> Result<Group, Refused> {
     let number = |field: &str, value: i32| {
         u32::try_from(value).map_err(|_| {
             Refused::new(ResponseCode::InvalidParameter, &format!("{field} is {value}, the least is 0"))
@@ -49,7 +55,7 @@ fn group(config: &SubscriptionGroupConfig) -> Result<Group, Refused> {
     })
 }
 
-fn config(group: &Group) -> SubscriptionGroupConfig {
+pub(crate) fn config(group: &Group) -> SubscriptionGroupConfig {
     SubscriptionGroupConfig {
         consume_broadcast_enable: group.broadcast_enabled,
         consume_enable: group.consume_enabled,

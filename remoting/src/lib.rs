@@ -12,6 +12,7 @@
 //! This room decides nothing about messages: each refusal of the service has its code here, and its text is
 //! the refusal's own. It knows no file, no clock but for timeouts, and no other front.
 
+mod admin;
 mod answer;
 mod caller;
 mod client_config;

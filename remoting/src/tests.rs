@@ -7,6 +7,7 @@ mod connection;
 mod errors;
 mod filter;
 mod message;
+mod tools;
 mod transaction;
 
 use crate::{Settings, serve_connection};

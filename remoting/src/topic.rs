@@ -24,10 +24,34 @@ pub(crate) async fn create(caller: &Caller, request: &Command) -> Answered {
         order: header.order,
         sys_flag: header.sys_flag.unwrap_or(0) as u32,
     };
+    make(caller, ask).await?;
+    Ok(Answer::success())
+}
+
+/// Makes or changes a topic.
+pub(crate) async fn make(caller: &Caller, ask: CreateTopic) -> Result<(), Refused> {
     match caller.ask(ask).await? {
-        Ok(_) => Ok(Answer::success()),
+        Ok(_) => Ok(()),
         Err(error) => Err(Refused::new(code_of(&error), &error)),
     }
+}
+
+/// A topic as a list says that it shall be.
+pub(crate) fn wanted(config: &TopicConfig) -> Result<CreateTopic, Refused> {
+    let changes: Vec<String> = config
+        .attributes
+        .iter()
+        .map(|(name, value)| format!("+{}={value}", name.trim_start_matches('+')))
+        .collect();
+    Ok(CreateTopic {
+        name: TopicName::new(&config.topic_name).map_err(Refused::name(ResponseCode::InvalidParameter))?,
+        read_queues: config.read_queue_nums,
+        write_queues: config.write_queue_nums,
+        permission: permission(config.perm as i32)?,
+        kind: kind(&changes.join(","))?,
+        order: config.order,
+        sys_flag: config.topic_sys_flag,
+    })
 }
 
 pub(crate) async fn get(caller: &Caller, request: &Command) -> Answered {
@@ -89,7 +113,7 @@ fn kind(changes: &str) -> Result<Option<TopicKind>, Refused> {
     Ok(kind)
 }
 
-fn config(topic: &Topic) -> TopicConfig {
+pub(crate) fn config(topic: &Topic) -> TopicConfig {
     TopicConfig {
         attributes: [(KIND.to_owned(), topic.kind.as_str().to_owned())].into(),
         order: topic.order,

@@ -8,7 +8,8 @@
 use crate::engine::{Engine, StartError};
 use crate::exit::{Exit, Failure};
 use crate::listen::{self, Door, Listener, Place, Room};
-use crate::settings::{Settings, SettingsError};
+use crate::process::ThisProcess;
+use crate::settings::{Raw, Settings, SettingsError};
 use crate::tls::Tls;
 use crate::{logging, name};
 use broker::Recovered;
@@ -39,8 +40,8 @@ const GRACE: Duration = Duration::from_secs(5);
 const HANDED_OVER: usize = 64;
 
 /// Serves until a signal ends it. `began` is when the process did.
-pub fn serve(settings: Result<Settings, SettingsError>, began: Instant) -> Result<(), Failure> {
-    let settings = settings.map_err(|error| Failure::new(Exit::Settings, error))?;
+pub fn serve(settings: Result<(Settings, Raw), SettingsError>, began: Instant) -> Result<(), Failure> {
+    let (settings, raw) = settings.map_err(|error| Failure::new(Exit::Settings, error))?;
     logging::begin(settings.log_style).map_err(|error| Failure::new(Exit::Settings, error))?;
     raise_file_limit(settings.max_connections);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -49,7 +50,7 @@ pub fn serve(settings: Result<Settings, SettingsError>, began: Instant) -> Resul
         .enable_all()
         .build()
         .map_err(|error| Failure::new(Exit::Io, error))?;
-    let served = runtime.block_on(run(&settings, began));
+    let served = runtime.block_on(run(&settings, raw, began));
     runtime.shutdown_timeout(Duration::from_secs(1));
     served
 }
@@ -72,18 +73,21 @@ fn raise_file_limit(max_connections: usize) {
     }
 }
 
-async fn run(settings: &Settings, began: Instant) -> Result<(), Failure> {
+async fn run(settings: &Settings, raw: Raw, began: Instant) -> Result<(), Failure> {
     let mut signals = Signals::listen().map_err(|error| Failure::new(Exit::Io, error))?;
     let disk = FileDisk::open(&settings.data).map_err(|error| Failure::new(exit_of_lock(&error), error))?;
     let listeners = listen::bind(settings).map_err(|error| Failure::new(Exit::Port, error))?;
     let broker_name = name::broker_name(settings).map_err(|error| Failure::new(Exit::Io, error))?;
     let tls = Tls::load(settings).map_err(|error| Failure::new(Exit::Settings, error))?;
     let store_host = SocketAddr::new(settings.advertise, port_of(&listeners, Door::Broker));
-    let config = settings.broker(broker_name, store_host);
+    let name_server = SocketAddr::new(settings.advertise, port_of(&listeners, Door::NameServer));
+    let config = settings.broker(broker_name.clone(), store_host);
     let engine =
         Engine::start(Arc::new(disk), config).map_err(|error| Failure::new(exit_of_start(&error), error))?;
 
-    let told = announcement(settings, &listeners, &tls, engine.recovered());
+    let told = announcement(settings, &listeners, &tls, engine.recovered(), &raw);
+    let process = ThisProcess::new(settings.data.clone(), broker_name, store_host, name_server, raw);
+    engine.service().set_process(Arc::new(process));
     let fronts = Fronts::open(listeners, engine.service(), settings, store_host, &tls);
     // Nobody may be there to read it; the server serves all the same.
     let _ = writeln!(std::io::stdout(), "{told}ready in {} ms", began.elapsed().as_millis());
@@ -124,7 +128,13 @@ async fn run(settings: &Settings, began: Instant) -> Result<(), Failure> {
 struct EngineEnded(Option<String>);
 
 /// What a person wants to know once the server runs: where the data lies, and what is behind each port.
-fn announcement(settings: &Settings, listeners: &[Listener], tls: &Tls, recovered: &Recovered) -> String {
+fn announcement(
+    settings: &Settings,
+    listeners: &[Listener],
+    tls: &Tls,
+    recovered: &Recovered,
+    raw: &Raw,
+) -> String {
     let shown = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
     let mut text = format!("DueMQ {}, data in {}\n", env!("CARGO_PKG_VERSION"), shown(&settings.data));
     let mut line = |words: std::fmt::Arguments<'_>| {
@@ -149,6 +159,9 @@ fn announcement(settings: &Settings, listeners: &[Listener], tls: &Tls, recovere
                 shown(&tls.cert)
             )),
         }
+    }
+    for (name, value) in raw.changes() {
+        line(format_args!("changed at run time: {name} = {value:?}"));
     }
     line(format_args!(
         "found {} messages waiting for their time, in a log of {} records",
@@ -175,11 +188,26 @@ impl Settings {
         }
     }
 
-    /// What the remoting front is told of them.
+    /// What the broker is told of those that can be changed while it runs.
+    pub fn configure(&self) -> broker::Configure {
+        broker::Configure {
+            flush: self.flush,
+            max_delay_ms: self.max_delay_ms,
+            levels: self.levels.clone(),
+            timer_enabled: self.timer_enabled,
+            max_body_bytes: self.max_body_bytes,
+            auto_create_topics: self.auto_create_topics,
+            auto_create_groups: self.auto_create_groups,
+            default_queues: self.default_queues,
+        }
+    }
+
+    /// What the remoting front is told of them. Whether a send makes its topic, and how large, is the broker's to
+    /// say, since it can be changed while the server runs.
     fn remoting(&self, store_host: SocketAddr) -> remoting::Settings {
         remoting::Settings {
-            auto_create_topics: self.auto_create_topics,
-            default_topic_queues: self.default_queues,
+            auto_create_topics: true,
+            default_topic_queues: 1024,
             admin_networks: self.admin_networks.clone(),
             ..remoting::Settings::new(store_host)
         }

@@ -1,6 +1,7 @@
 //! Settings: from what was written ([`Raw`]) to what holds ([`Settings`]).
 //!
-//! A flag wins over the environment, the environment over the file, the file over the default. An unknown key
+//! A flag wins over the environment, the environment over what was changed at run time, that over the file, the
+//! file over the default. An unknown key
 //! is refused, since it is most often a known one misspelt. What passes [`Settings::check`] is known to be good:
 //! nobody asks again further in.
 
@@ -8,7 +9,7 @@ mod keys;
 mod raw;
 mod value;
 
-pub use keys::as_file;
+pub use keys::{ALIASES, KEYS, as_file};
 pub use raw::{Origin, Raw};
 pub use value::name;
 

@@ -6,15 +6,20 @@
 //!
 //! This room decides nothing about messages and knows no socket and no protocol.
 
+mod call;
 mod local;
 mod node;
+mod process;
 
+pub use call::{Call, CallError, Words};
 pub use local::{Input, Local};
 pub use node::{Node, NodeReply, NodeRequest};
+pub use process::{ChangeError, Process};
 
 use broker::{Notice, Reply, Request, Verb};
 use model::{ConnectionId, TopicName};
 use nameserver::{BrokerData, Route};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// Why there is no answer at all.
@@ -42,6 +47,16 @@ pub trait Service: Send + Sync + 'static {
 
     /// The names of all topics that have a route.
     async fn topics(&self) -> Result<Vec<TopicName>, Unavailable>;
+
+    /// Lets producers use a broker, or keeps them away from it; tells how many topics that concerns.
+    async fn set_writable(&self, broker: String, writable: bool) -> Result<usize, Unavailable>;
+
+    /// Asks the client of another connection, in the words of the front that serves it; gives its answer.
+    /// How long to wait is the caller's to bound: dropping the future takes the question back.
+    async fn call(&self, connection: ConnectionId, question: Words) -> Result<Words, CallError>;
+
+    /// What the process knows beyond its engine; `None` where it tells nothing.
+    fn process(&self) -> Option<Arc<dyn Process>>;
 
     /// A new connection: its id, and what its client must hear without having asked. Dropping it takes
     /// out of the broker all that was registered by it.
@@ -71,6 +86,8 @@ pub struct Connection {
     pub id: ConnectionId,
     /// What its client must hear. Bounded: notices beyond the bound are dropped, since each says only «look again».
     pub notices: mpsc::Receiver<Notice>,
+    /// What other clients ask its client. Bounded: questions beyond the bound are refused.
+    pub calls: mpsc::Receiver<Call>,
     /// Tells the broker when this is dropped.
     #[expect(dead_code, reason = "it is there to be dropped")]
     closed: local::OnDrop,

@@ -1,14 +1,14 @@
 //! The service of this process: requests go to the engine's thread through one bounded queue.
 
 use crate::node::{NodeReply, NodeRequest};
-use crate::{Connection, Service, Unavailable};
+use crate::{Call, CallError, Connection, Process, Service, Unavailable, Words};
 use broker::{Cancel, Disconnect, Done, Notice, Reply, Request, RequestId};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use model::{ConnectionId, TopicName};
 use nameserver::{BrokerData, Route};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
 /// Notices that may wait for one client; each says only «look again», so more say no more.
@@ -25,21 +25,32 @@ pub enum Input {
     Stop,
 }
 
-type Clients = Mutex<BTreeMap<ConnectionId, mpsc::Sender<Notice>>>;
+/// Questions of other clients that may wait for one client.
+const CALLS_MAX: usize = 16;
+
+type Clients = Mutex<BTreeMap<ConnectionId, Ways>>;
+
+/// The ways to a client.
+#[derive(Debug)]
+struct Ways {
+    notices: mpsc::Sender<Notice>,
+    calls: mpsc::Sender<Call>,
+}
 
 /// Reaches the engine of this process. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Local {
     engine: Sender<Input>,
     ids: Arc<AtomicU64>,
     clients: Arc<Clients>,
+    process: Arc<OnceLock<Arc<dyn Process>>>,
 }
 
 impl Local {
     /// A service whose engine reads from the receiver; at most `capacity` requests wait there.
     pub fn new(capacity: usize) -> (Self, Receiver<Input>) {
         let (engine, inputs) = bounded(capacity);
-        (Self { engine, ids: Arc::default(), clients: Arc::default() }, inputs)
+        (Self { engine, ids: Arc::default(), clients: Arc::default(), process: Arc::default() }, inputs)
     }
 
     /// Where work that was done goes, and the word to stop. Blocks while the queue is full.
@@ -51,15 +62,20 @@ impl Local {
     pub fn notify(&self, connection: ConnectionId, notice: Notice) {
         let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients.get(&connection) {
-            let _ = client.try_send(notice);
+            let _ = client.notices.try_send(notice);
         }
+    }
+
+    /// Says what the process knows beyond its engine; the first word stands.
+    pub fn set_process(&self, process: Arc<dyn Process>) {
+        let _ = self.process.set(process);
     }
 
     fn next_id(&self) -> RequestId {
         RequestId(self.ids.fetch_add(1, Ordering::Relaxed))
     }
 
-    async fn call(&self, request: NodeRequest) -> Result<NodeReply, Unavailable> {
+    async fn call_node(&self, request: NodeRequest) -> Result<NodeReply, Unavailable> {
         let id = self.next_id();
         let (answer, answered) = oneshot::channel();
         self.engine.try_send(Input::Ask(id, request, Some(answer))).map_err(|error| match error {
@@ -76,39 +92,65 @@ impl Local {
 #[async_trait::async_trait]
 impl Service for Local {
     async fn request(&self, request: Request) -> Result<Reply, Unavailable> {
-        match self.call(NodeRequest::Broker(request)).await? {
+        match self.call_node(NodeRequest::Broker(request)).await? {
             NodeReply::Broker(reply) => Ok(reply),
             other => unreachable!("a broker's request is answered by the broker, not {other:?}"),
         }
     }
 
     async fn route(&self, topic: TopicName) -> Result<Option<Route>, Unavailable> {
-        match self.call(NodeRequest::Route(topic)).await? {
+        match self.call_node(NodeRequest::Route(topic)).await? {
             NodeReply::Route(route) => Ok(route),
             other => unreachable!("a route is answered by a route, not {other:?}"),
         }
     }
 
     async fn brokers(&self) -> Result<Vec<BrokerData>, Unavailable> {
-        match self.call(NodeRequest::Brokers).await? {
+        match self.call_node(NodeRequest::Brokers).await? {
             NodeReply::Brokers(brokers) => Ok(brokers),
             other => unreachable!("brokers are answered by brokers, not {other:?}"),
         }
     }
 
     async fn topics(&self) -> Result<Vec<TopicName>, Unavailable> {
-        match self.call(NodeRequest::Topics).await? {
+        match self.call_node(NodeRequest::Topics).await? {
             NodeReply::Topics(topics) => Ok(topics),
             other => unreachable!("topics are answered by topics, not {other:?}"),
         }
     }
 
+    async fn set_writable(&self, broker: String, writable: bool) -> Result<usize, Unavailable> {
+        match self.call_node(NodeRequest::SetWritable(broker, writable)).await? {
+            NodeReply::SetWritable(topics) => Ok(topics),
+            other => unreachable!("a count is answered by a count, not {other:?}"),
+        }
+    }
+
+    async fn call(&self, connection: ConnectionId, question: Words) -> Result<Words, CallError> {
+        let (answer, answered) = oneshot::channel();
+        {
+            let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+            let client = clients.get(&connection).ok_or(CallError::Gone)?;
+            client.calls.try_send(Call { question, answer }).map_err(|error| match error {
+                mpsc::error::TrySendError::Full(_) => CallError::Busy,
+                mpsc::error::TrySendError::Closed(_) => CallError::Gone,
+            })?;
+        }
+        answered.await.map_err(|_| CallError::Gone)
+    }
+
+    fn process(&self) -> Option<Arc<dyn Process>> {
+        self.process.get().cloned()
+    }
+
     fn connect(&self) -> Connection {
         let id = ConnectionId(self.ids.fetch_add(1, Ordering::Relaxed));
-        let (notify, notices) = mpsc::channel(NOTICES_MAX);
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner).insert(id, notify);
+        let (notices_in, notices) = mpsc::channel(NOTICES_MAX);
+        let (calls_in, calls) = mpsc::channel(CALLS_MAX);
+        let ways = Ways { notices: notices_in, calls: calls_in };
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner).insert(id, ways);
         let closed = OnDrop::disconnect(self.engine.clone(), id, self.next_id(), self.clients.clone());
-        Connection { id, notices, closed }
+        Connection { id, notices, calls, closed }
     }
 }
 

@@ -23,6 +23,8 @@ pub enum NodeRequest {
     Brokers,
     /// Of its name server: which topics are there.
     Topics,
+    /// Of its name server: whether producers shall use a broker.
+    SetWritable(String, bool),
 }
 
 /// What it answers.
@@ -36,6 +38,8 @@ pub enum NodeReply {
     Brokers(Vec<BrokerData>),
     /// All topics.
     Topics(Vec<TopicName>),
+    /// How many topics that concerns.
+    SetWritable(usize),
 }
 
 /// One broker and its name server.
@@ -62,6 +66,10 @@ impl Node {
     }
 
     fn register_topics(&mut self) {
+        // A topic that was made again is among both.
+        for topic in self.broker.take_deleted_topics() {
+            self.names.remove(&self.broker.config().broker_name, &topic);
+        }
         for topic in self.broker.take_changed_topics() {
             self.names.update(&self.broker.config().broker_name, &topic);
         }
@@ -78,6 +86,9 @@ impl Node {
             NodeRequest::Route(topic) => NodeReply::Route(self.names.route(&topic)),
             NodeRequest::Brokers => NodeReply::Brokers(self.names.brokers()),
             NodeRequest::Topics => NodeReply::Topics(self.names.topics()),
+            NodeRequest::SetWritable(broker, writable) => {
+                NodeReply::SetWritable(self.names.set_writable(&broker, writable))
+            }
         };
         self.replies.push_back((id, reply));
     }

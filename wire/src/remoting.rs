@@ -8,6 +8,7 @@
 //! Nothing here decides what to answer: a field that cannot be read is a [`FieldError`] that names it, a
 //! frame that cannot be read a [`DecodeError`], after which the stream of bytes is lost.
 
+pub mod admin;
 pub mod batch;
 pub mod client_config;
 pub mod cluster;

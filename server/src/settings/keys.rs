@@ -171,6 +171,8 @@ pub struct Alias {
     pub key: &'static str,
     /// Its value in our words; what it does not know it leaves as it is, for the check to refuse.
     pub translate: fn(&str) -> String,
+    /// Our value in its words.
+    pub show: fn(&str) -> String,
 }
 
 fn same(value: &str) -> String {
@@ -189,23 +191,39 @@ fn flush_type(value: &str) -> String {
     }
 }
 
+fn show_flush(value: &str) -> String {
+    match value {
+        "sync" => "SYNC_FLUSH".to_owned(),
+        "async" => "ASYNC_FLUSH".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn show_seconds(value: &str) -> String {
+    super::value::duration_ms(value).map_or_else(|| value.to_owned(), |ms| (ms / 1000).to_string())
+}
+
+fn show_bytes(value: &str) -> String {
+    super::value::bytes(value, 0, u64::MAX).map_or_else(|| value.to_owned(), |bytes| bytes.to_string())
+}
+
 /// Every name of RocketMQ's that is understood.
 pub const ALIASES: [Alias; 15] = [
-    Alias { name: "storePathRootDir", key: "data", translate: same },
-    Alias { name: "brokerIP1", key: "advertise", translate: same },
-    Alias { name: "listenPort", key: "broker_port", translate: same },
-    Alias { name: "grpcServerPort", key: "grpc_port", translate: same },
-    Alias { name: "brokerClusterName", key: "cluster", translate: same },
-    Alias { name: "brokerName", key: "broker_name", translate: same },
-    Alias { name: "flushDiskType", key: "flush", translate: flush_type },
-    Alias { name: "timerMaxDelaySec", key: "max_delay", translate: seconds },
-    Alias { name: "messageDelayLevel", key: "delay_levels", translate: same },
-    Alias { name: "timerWheelEnable", key: "timer", translate: same },
-    Alias { name: "maxMessageSize", key: "max_body_bytes", translate: same },
-    Alias { name: "autoCreateTopicEnable", key: "auto_create_topics", translate: same },
-    Alias { name: "autoCreateSubscriptionGroup", key: "auto_create_groups", translate: same },
-    Alias { name: "defaultTopicQueueNums", key: "default_queues", translate: same },
-    Alias { name: "mappedFileSizeCommitLog", key: "log_segment_bytes", translate: same },
+    Alias { name: "storePathRootDir", key: "data", translate: same, show: same },
+    Alias { name: "brokerIP1", key: "advertise", translate: same, show: same },
+    Alias { name: "listenPort", key: "broker_port", translate: same, show: same },
+    Alias { name: "grpcServerPort", key: "grpc_port", translate: same, show: same },
+    Alias { name: "brokerClusterName", key: "cluster", translate: same, show: same },
+    Alias { name: "brokerName", key: "broker_name", translate: same, show: same },
+    Alias { name: "flushDiskType", key: "flush", translate: flush_type, show: show_flush },
+    Alias { name: "timerMaxDelaySec", key: "max_delay", translate: seconds, show: show_seconds },
+    Alias { name: "messageDelayLevel", key: "delay_levels", translate: same, show: same },
+    Alias { name: "timerWheelEnable", key: "timer", translate: same, show: same },
+    Alias { name: "maxMessageSize", key: "max_body_bytes", translate: same, show: show_bytes },
+    Alias { name: "autoCreateTopicEnable", key: "auto_create_topics", translate: same, show: same },
+    Alias { name: "autoCreateSubscriptionGroup", key: "auto_create_groups", translate: same, show: same },
+    Alias { name: "defaultTopicQueueNums", key: "default_queues", translate: same, show: same },
+    Alias { name: "mappedFileSizeCommitLog", key: "log_segment_bytes", translate: same, show: show_bytes },
 ];
 
 /// The setting of that name; panics where there is none, since names are only written in this crate.

@@ -13,6 +13,8 @@ pub enum Origin {
     Default,
     /// A settings file.
     File(PathBuf),
+    /// An administrator, while the server ran.
+    Change,
     /// This variable.
     Environment(String),
     /// The command line.
@@ -31,6 +33,7 @@ impl fmt::Display for Origin {
         match self {
             Self::Default => f.write_str("the default"),
             Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Change => f.write_str("changed at run time"),
             Self::Environment(variable) => write!(f, "environment variable {variable}"),
             Self::Flag => f.write_str("command line"),
         }
@@ -51,8 +54,12 @@ pub struct Written {
 }
 
 /// All settings as they were written, the highest layer of each.
-#[derive(Debug, Default)]
-pub struct Raw(BTreeMap<&'static str, Written>);
+#[derive(Clone, Debug, Default)]
+pub struct Raw {
+    top: BTreeMap<&'static str, Written>,
+    /// What was changed at run time, in our words; a higher layer may stand above it.
+    changes: BTreeMap<&'static str, String>,
+}
 
 /// Variables that the commands of the client read; no settings of the server.
 const CLIENT_VARIABLES: [&str; 2] = ["DUEMQ_NAMESRV", "DUEMQ_CONFIG"];
@@ -60,20 +67,43 @@ const CLIENT_VARIABLES: [&str; 2] = ["DUEMQ_NAMESRV", "DUEMQ_CONFIG"];
 impl Raw {
     /// What `name` was given, if anything.
     pub fn get(&self, name: &'static str) -> Option<&Written> {
-        self.0.get(name)
+        self.top.get(name)
+    }
+
+    /// The text that holds for `name`, in our words.
+    pub fn meant(&self, name: &'static str) -> &str {
+        self.get(name).map_or_else(|| super::keys::key(name).default, |written| &written.meant)
+    }
+
+    /// What was changed at run time: our name, and the text in our words.
+    pub fn changes(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.changes.iter().map(|(name, text)| (*name, text.as_str()))
+    }
+
+    /// Changes one setting at run time: it holds from now on, whoever wrote it before.
+    pub fn change(&mut self, name: &str, text: &str) -> Result<(), SettingsError> {
+        let (key, meant) = meaning(name, text, &Origin::Change)?;
+        self.changes.insert(key, meant.clone());
+        let written = Written { name: name.to_owned(), text: text.to_owned(), meant, origin: Origin::Change };
+        self.top.insert(key, written);
+        Ok(())
+    }
+
+    /// Reads the changes of earlier runs: they stand above a file and below the environment.
+    pub fn read_changes(&mut self, path: &Path) -> Result<(), SettingsError> {
+        for (name, text) in read_table(path)? {
+            let (key, meant) = meaning(&name, &text, &Origin::Change)?;
+            self.changes.insert(key, meant);
+            self.set(&name, &text, Origin::Change)?;
+        }
+        Ok(())
     }
 
     /// Writes one setting, by our name or RocketMQ's, over what a lower layer said.
     pub fn set(&mut self, name: &str, text: &str, origin: Origin) -> Result<(), SettingsError> {
-        let (key, meant) = if let Some(key) = KEYS.iter().find(|key| key.name == name) {
-            (key.name, text.to_owned())
-        } else if let Some(alias) = ALIASES.iter().find(|alias| alias.name == name) {
-            (alias.key, (alias.translate)(text))
-        } else {
-            return Err(SettingsError::UnknownKey { key: name.to_owned(), origin });
-        };
+        let (key, meant) = meaning(name, text, &origin)?;
         let written = Written { name: name.to_owned(), text: text.to_owned(), meant, origin };
-        match self.0.get(key) {
+        match self.top.get(key) {
             Some(before) if before.origin.same_layer(&written.origin) => Err(SettingsError::Twice {
                 first: before.name.clone(),
                 second: written.name,
@@ -81,7 +111,7 @@ impl Raw {
             }),
             Some(before) if before.origin > written.origin => Ok(()),
             _ => {
-                self.0.insert(key, written);
+                self.top.insert(key, written);
                 Ok(())
             }
         }
@@ -89,24 +119,7 @@ impl Raw {
 
     /// Reads the settings of a TOML file: keys at its top, each with a text, a number or a truth value.
     pub fn read_file(&mut self, path: &Path) -> Result<(), SettingsError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| SettingsError::Read { path: path.to_owned(), source })?;
-        let table: toml::Table = text
-            .parse()
-            .map_err(|source| SettingsError::Syntax { path: path.to_owned(), source: Box::new(source) })?;
-        for (name, value) in table {
-            let text = match value {
-                toml::Value::String(text) => text,
-                toml::Value::Integer(number) => number.to_string(),
-                toml::Value::Boolean(truth) => truth.to_string(),
-                other => {
-                    return Err(SettingsError::NotOneValue {
-                        key: name,
-                        found: other.type_str(),
-                        path: path.to_owned(),
-                    });
-                }
-            };
+        for (name, text) in read_table(path)? {
             self.set(&name, &text, Origin::File(path.to_owned()))?;
         }
         Ok(())
@@ -130,4 +143,31 @@ impl Raw {
         }
         Ok(())
     }
+}
+
+/// Our name of a setting and its text in our words, from our name or RocketMQ's.
+fn meaning(name: &str, text: &str, origin: &Origin) -> Result<(&'static str, String), SettingsError> {
+    if let Some(key) = KEYS.iter().find(|key| key.name == name) {
+        Ok((key.name, text.to_owned()))
+    } else if let Some(alias) = ALIASES.iter().find(|alias| alias.name == name) {
+        Ok((alias.key, (alias.translate)(text)))
+    } else {
+        Err(SettingsError::UnknownKey { key: name.to_owned(), origin: origin.clone() })
+    }
+}
+
+/// The keys at the top of a TOML file, each with a text, a number or a truth value.
+fn read_table(path: &Path) -> Result<Vec<(String, String)>, SettingsError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| SettingsError::Read { path: path.to_owned(), source })?;
+    let table: toml::Table = text
+        .parse()
+        .map_err(|source| SettingsError::Syntax { path: path.to_owned(), source: Box::new(source) })?;
+    let text = |(key, value): (String, toml::Value)| match value {
+        toml::Value::String(text) => Ok((key, text)),
+        toml::Value::Integer(number) => Ok((key, number.to_string())),
+        toml::Value::Boolean(truth) => Ok((key, truth.to_string())),
+        other => Err(SettingsError::NotOneValue { key, found: other.type_str(), path: path.to_owned() }),
+    };
+    table.into_iter().map(text).collect()
 }

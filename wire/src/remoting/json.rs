@@ -56,6 +56,27 @@ pub fn write<T: serde::Serialize>(value: &T) -> Bytes {
         .into()
 }
 
+/// Writes a map whose keys are objects, as that library does: `{{"queueId":0}:1}`. It is no JSON.
+///
+/// # Panics
+/// As [`write`].
+pub fn write_keyed<K: serde::Serialize, V: serde::Serialize>(
+    entries: impl IntoIterator<Item = (K, V)>,
+) -> String {
+    let part = |text: Bytes| String::from_utf8(text.into()).expect("JSON is text");
+    let mut map = String::from("{");
+    for (key, value) in entries {
+        if map.len() > 1 {
+            map.push(',');
+        }
+        map.push_str(&part(write(&key)));
+        map.push(':');
+        map.push_str(&part(write(&value)));
+    }
+    map.push('}');
+    map
+}
+
 /// Reads a body of any shape.
 pub fn parse(body: &[u8]) -> Result<Value, BodyError> {
     let text = String::from_utf8_lossy(body);

@@ -88,3 +88,13 @@ proptest! {
         let _ = parse(&bytes);
     }
 }
+
+#[test]
+fn a_map_by_objects_is_read_as_it_is_written() {
+    let key = |id: i32| std::collections::BTreeMap::from([("queueId", id)]);
+    let text = write_keyed([(key(0), 1), (key(1), 2)]);
+    assert_eq!(text, r#"{{"queueId":0}:1,{"queueId":1}:2}"#);
+    let read = parse(text.as_bytes()).unwrap();
+    assert_eq!(read[r#"{"queueId":1}"#], 2);
+    assert_eq!(write_keyed(Vec::<(i32, i32)>::new()), "{}");
+}
