@@ -24,7 +24,7 @@ pub(crate) async fn answer(caller: &Caller, code: RequestCode, request: &Command
         RequestCode::GetSystemTopicListFromBroker => topic::system(caller).await,
         RequestCode::GetUnitTopicList
         | RequestCode::GetHasUnitSubTopicList
-        | RequestCode::GetHasUnitSubUnunitTopicList => topic::none(),
+        | RequestCode::GetHasUnitSubUnunitTopicList => Ok(topic::none()),
         RequestCode::DeleteTopicInBroker => topic::delete(caller, request).await,
         RequestCode::GetTopicStatsInfo => progress::topic(caller, request).await,
         RequestCode::QueryTopicConsumeByWho => topic::groups_of(caller, request).await,

@@ -87,8 +87,8 @@ pub(crate) async fn system(caller: &Caller) -> Answered {
 }
 
 /// No topic is of a unit.
-pub(crate) fn none() -> Answered {
-    Ok(names(Vec::new(), None))
+pub(crate) fn none() -> Answer {
+    names(Vec::new(), None)
 }
 
 pub(super) fn names(topic_list: Vec<String>, broker_addr: Option<String>) -> Answer {
