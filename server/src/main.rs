@@ -22,9 +22,8 @@ mod tls;
 use clap::Parser;
 use cli::{Cli, Command, Topic};
 use exit::{Exit, Failure};
-use settings::{Raw, Settings, SettingsError};
+use settings::Settings;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -42,7 +41,10 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli, began: Instant) -> Result<(), Failure> {
     match cli.command {
-        Command::Serve(flags) => serve::serve(flags.raw(environment()).and_then(checked), began),
+        Command::Serve(flags) => {
+            let raw = flags.raw(environment());
+            serve::serve(raw.and_then(Settings::with_changes), began)
+        }
         Command::Settings => {
             let written = std::io::stdout().write_all(settings::as_file().as_bytes());
             written.map_err(|error| Failure::new(Exit::Io, error))
@@ -51,13 +53,6 @@ fn run(cli: Cli, began: Instant) -> Result<(), Failure> {
         Command::Receive(args) => cli::receive(&args),
         Command::Topic(Topic::Create(args)) => cli::create_topic(&args),
     }
-}
-
-/// The settings that hold, with what was changed in earlier runs, and how they were written.
-fn checked(mut raw: Raw) -> Result<(Settings, Raw), SettingsError> {
-    let data = PathBuf::from(raw.meant("data"));
-    process::read_changes(&data, &mut raw)?;
-    Ok((Settings::check(&raw)?, raw))
 }
 
 /// The environment as text. What is none is shown as near as can be: no setting takes it then.

@@ -196,6 +196,13 @@ impl fmt::Display for Why {
 }
 
 impl Settings {
+    /// What holds of `raw` together with what was changed at run time, and how all of it was written.
+    pub fn with_changes(mut raw: Raw) -> Result<(Self, Raw), SettingsError> {
+        let data = PathBuf::from(raw.meant("data"));
+        crate::process::read_changes(&data, &mut raw)?;
+        Ok((Self::check(&raw)?, raw))
+    }
+
     /// Judges what was written. Names of hosts are resolved here.
     pub fn check(raw: &Raw) -> Result<Self, SettingsError> {
         let listen = read(raw, "listen", value::host)?;
