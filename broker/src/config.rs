@@ -57,7 +57,8 @@ impl Config {
             broker_name: broker_name.into(),
             store_host,
             flush: Flush::Sync,
-            max_delay_ms: 10 * 365 * 86_400_000,
+            // Ten years, with as many leap days as ten years can have.
+            max_delay_ms: 3653 * 86_400_000,
             levels: LevelTable::default(),
             timer_enabled: true,
             max_body_bytes: 4 << 20,

@@ -25,6 +25,8 @@ pub(crate) enum Then {
     Redeliver(Vec<crate::lease::Ended>),
     /// A message is called back, where it waits.
     Recall(RequestId, TopicId, Recall),
+    /// The same, asked for by a send, which is answered.
+    RecallByMessage(RequestId, TopicId, Recall, Box<crate::Sent>),
     /// A half message ends.
     EndTransaction(RequestId, EndTransaction),
     /// The producer of a half message, at that offset and asked so often before, is asked.
@@ -90,6 +92,9 @@ impl Broker {
             }
             Then::Redeliver(ended) => self.redeliver(ended, bytes),
             Then::Recall(id, topic, ask) => self.recall_read(id, topic, &ask, bytes),
+            Then::RecallByMessage(id, topic, ask, sent) => {
+                self.recall_by_message_read(id, topic, &ask, *sent, bytes);
+            }
             Then::EndTransaction(id, ask) => self.end_read(id, &ask, bytes),
             Then::CheckHalf(extent, offset, checks) => self.check_read(extent, offset, checks, bytes),
             Then::Query(id, ask) => self.query_read(id, &ask, bytes),

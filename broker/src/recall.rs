@@ -4,10 +4,11 @@
 //! copy that still waits is called back.
 
 use crate::read::Then;
-use crate::{Broker, Reply, RequestId};
+use crate::schedule::{self, Wanted};
+use crate::{Broker, Reply, RequestId, Send, SendError, SendRefusal, Sent};
 use bytes::Bytes;
 use journal::{Extent, Header, Kind, ReadError};
-use model::{LogOffset, Timestamp, TopicId, TopicName};
+use model::{LogOffset, QueueOffset, Timestamp, TopicId, TopicName};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::recall_handle::RecallHandle;
 use wire::stored::View;
@@ -145,6 +146,69 @@ impl Broker {
             return Err(RecallError::WrongBroker { broker, handle });
         }
         Ok(topic.id)
+    }
+
+    /// A send that is a recall in RocketMQ's older way: its property names the message, its moment must be ahead.
+    /// It is answered as a send and never stored. Peer: `TimerMessageStore`, whose releases name the message with
+    /// its topic before it or without.
+    pub(crate) fn recall_by_message(&mut self, id: RequestId, ask: &Send) {
+        match self.marked(ask) {
+            Ok((topic, recall, sent)) => {
+                let copies =
+                    self.keys.find(topic, &recall.handle.unique_key).rev().take(COPIES_MAX).collect();
+                self.read(copies, Then::RecallByMessage(id, topic, recall, sent));
+            }
+            Err(why) => self.reply_now(id, Reply::Send(Err(SendError { index: 0, why }))),
+        }
+    }
+
+    fn marked(&self, ask: &Send) -> Result<(TopicId, Recall, Box<Sent>), SendRefusal> {
+        if let Some(why) = self.unwritable() {
+            return Err(SendRefusal::Unavailable { why });
+        }
+        let (topic, is_new) = self.target(ask)?;
+        let [message] = ask.messages.as_slice() else { return Err(SendRefusal::RecallIllegal) };
+        if is_new || ask.batch {
+            return Err(SendRefusal::RecallIllegal);
+        }
+        let wanted = schedule::wanted(&message.properties, self.now.wall, &self.config)?;
+        let Wanted::At { deliver_at, .. } = wanted else { return Err(SendRefusal::RecallIllegal) };
+        let named = message.properties.get(property::TIMER_DEL_UNIQKEY).unwrap_or_default();
+        let prefix = format!("{}+", topic.name);
+        let unique_key = named.strip_prefix(&prefix).unwrap_or(named).to_owned();
+        let broker = self.config.broker_name.clone();
+        let handle = RecallHandle { topic: topic.name.to_string(), broker, deliver_at, unique_key };
+        let own = message.properties.get(property::UNIQ_KEY).unwrap_or_default().to_owned();
+        let sent = Sent {
+            queue_id: ask.queue_id.unwrap_or_default(),
+            queue_offset: QueueOffset(0),
+            log_offset: self.log.appended(),
+            unique_key: own,
+            recall_handle: None,
+            remark: None,
+        };
+        Ok((topic.id, Recall { topic: topic.name, handle }, Box::new(sent)))
+    }
+
+    /// The copies were read: calls back those that still wait, whether there are any or not.
+    pub(crate) fn recall_by_message_read(
+        &mut self,
+        id: RequestId,
+        topic: TopicId,
+        ask: &Recall,
+        sent: Sent,
+        copies: Result<Vec<Bytes>, ReadError>,
+    ) {
+        let unavailable = |why| Err(SendError { index: 0, why: SendRefusal::Unavailable { why } });
+        let answer = match (copies, self.unwritable()) {
+            (Err(error), _) => unavailable(error.to_string()),
+            (_, Some(why)) => unavailable(why),
+            (Ok(copies), None) => {
+                self.recalled(topic, ask, &copies);
+                Ok(vec![sent])
+            }
+        };
+        self.reply_safe(id, Reply::Send(answer));
     }
 
     /// The copies were read: calls back those that still wait, and says what became of the message.

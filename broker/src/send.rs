@@ -150,6 +150,11 @@ pub enum SendRefusal {
     /// The operator's: delayed messages are switched off.
     #[error("accurate timer message is not enabled, timerWheelEnable is false")]
     TimerDisabled,
+    /// The caller's: the message asks for a recall, and its moment is not ahead, or it is one of several.
+    #[error(
+        "property TIMER_DEL_UNIQKEY asks for a recall, for which a message must be alone and its moment ahead"
+    )]
+    RecallIllegal,
     /// The caller's: a message in a batch is transactional.
     #[error("property TRAN_MSG makes a transactional message, which none of a batch may be")]
     TransactionInBatch,
@@ -210,6 +215,9 @@ struct Checked {
 
 impl Broker {
     pub(crate) fn send(&mut self, id: RequestId, ask: Send) {
+        if ask.messages.iter().any(|message| message.properties.get(property::TIMER_DEL_UNIQKEY).is_some()) {
+            return self.recall_by_message(id, &ask);
+        }
         match self.store_all(ask) {
             Ok(sent) => self.reply_safe(id, Reply::Send(Ok(sent))),
             Err(refused) => self.reply_now(id, Reply::Send(Err(refused))),
@@ -252,7 +260,7 @@ impl Broker {
 
     /// The topic a send goes to, and whether it is yet to be made; the dead letters' where a retry has used its
     /// attempts.
-    fn target(&self, ask: &Send) -> Result<(Topic, bool), SendRefusal> {
+    pub(crate) fn target(&self, ask: &Send) -> Result<(Topic, bool), SendRefusal> {
         let name = &ask.topic;
         if is_system_topic(name.as_str()) && !clients_may_write(name.as_str(), &self.config.cluster) {
             return Err(SendRefusal::SystemTopic { topic: name.clone() });

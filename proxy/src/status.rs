@@ -79,6 +79,7 @@ impl From<SendRefusal> for Refused {
             SendRefusal::PropertiesTooLarge { .. } => Code::MessagePropertiesTooLarge,
             SendRefusal::DelayNotANumber { .. }
             | SendRefusal::TooFar { .. }
+            | SendRefusal::RecallIllegal
             | SendRefusal::DelayInBatch { .. } => Code::IllegalDeliveryTime,
             SendRefusal::GroupUnknown { .. } => Code::ConsumerGroupNotFound,
             SendRefusal::Busy { .. } => Code::TooManyRequests,

@@ -106,6 +106,7 @@ fn refused(error: &SendError, is_batch: bool) -> Refused {
         | SendRefusal::DelayNotANumber { .. }
         | SendRefusal::TooFar { .. }
         | SendRefusal::DelayInBatch { .. }
+        | SendRefusal::RecallIllegal
         | SendRefusal::TransactionInBatch => ResponseCode::MessageIllegal,
         SendRefusal::TimerDisabled => ResponseCode::SystemError,
         SendRefusal::GroupUnknown { .. } => ResponseCode::SubscriptionGroupNotExist,

@@ -109,6 +109,31 @@ fn a_level_is_recalled_as_well() {
 }
 
 #[test]
+fn a_message_that_marks_another_calls_it_back_and_is_never_stored() {
+    for named in ["a", "t+a"] {
+        let mut rig = Rig::new();
+        delayed(&mut rig, "a", 5000);
+        let due = (BEGIN + 5000).to_string();
+        let mark = send("t", "0", &[("TIMER_DEL_UNIQKEY", named), ("TIMER_DELIVER_MS", &due)]);
+        rig.send(mark.clone());
+        rig.send(mark.clone());
+        assert_eq!(rig.broker.stats().pending, 0);
+        rig.pass(10_000);
+        assert!(rig.bodies("t").is_empty());
+        assert_eq!(
+            rig.ask(mark.clone()).unwrap_err().why,
+            SendRefusal::RecallIllegal,
+            "its moment has passed"
+        );
+        let batch = Send { batch: true, ..mark };
+        assert_eq!(rig.ask(batch).unwrap_err().why, SendRefusal::RecallIllegal);
+        let nowhere = send("new", "0", &[("TIMER_DEL_UNIQKEY", named), ("TIMER_DELAY_MS", "9000")]);
+        assert!(rig.ask(nowhere).is_err());
+        assert!(rig.ask(GetTopic { name: topic("new") }).is_none());
+    }
+}
+
+#[test]
 fn queues_are_locked_by_one_member_until_it_lets_go_or_a_minute_is_over() {
     let mut rig = Rig::new();
     let queues = vec![(topic("t"), QueueId(0)), (topic("t"), QueueId(1))];
