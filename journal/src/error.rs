@@ -6,7 +6,10 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The operator's: bytes that were durable once are not what was written.
-    #[error("{file} at byte {at}: {found}, expected {expected}; run `duemq check`")]
+    #[error(
+        "{file} at byte {at}: {found}, expected {expected}; nothing was changed: copy the data folder as it is, then \
+         put a backup in its place"
+    )]
     Corrupt {
         /// The segment file, or the one that is missing.
         file: String,

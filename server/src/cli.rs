@@ -8,7 +8,9 @@ mod receive;
 mod send;
 mod topic;
 mod when;
+mod words;
 
+pub use reach::say;
 pub use receive::receive;
 pub use send::send;
 pub use topic::create as create_topic;
@@ -34,12 +36,16 @@ In three terminals, with nothing to configure:
   duemq send orders 'cancel 4711 if unpaid' --delay 15m
 
 Exit codes:
-  0  done                                 70  the disk did not sync or the engine failed: start again
-  1  refused by the server, or not sent   71  a port is in use or cannot be opened
-  2  a wrong flag or argument             74  a file cannot be read or written
- 65  the data is of a newer format        75  another process uses the data folder
-     or damaged                           78  a setting is wrong
+  0  done
+  1  refused by the server, or no message came in time
+  2  a wrong flag or argument
+ 65  the data is damaged, or of a newer format
  69  no server answers
+ 70  the disk did not sync or the engine failed: start again
+ 71  a port is in use or cannot be opened
+ 74  a file cannot be read or written
+ 75  another process uses the data folder
+ 78  a setting is wrong
 130  stopped by a second signal before all was saved";
 
 /// The commands.
@@ -63,14 +69,18 @@ pub enum Command {
 
 const SERVE_HELP: &str = "\
 Examples:
-  duemq serve                                        everything on loopback, data in ./duemq-data
-  duemq serve --listen 0.0.0.0 --advertise 10.0.0.7  for other machines
-  duemq serve --set max_delay=30d --set flush=async  any setting; `duemq settings` prints them all
-  DUEMQ_MAX_DELAY=30d duemq serve                    the same by the environment
+  duemq serve                          all on loopback, data in ./duemq-data
+  duemq serve --listen 0.0.0.0 --advertise 10.0.0.7
+                                       for other machines
+  duemq serve --set max_delay=30d --set flush=async
+                                       any setting; `duemq settings` has all
+  DUEMQ_MAX_DELAY=30d duemq serve      the same by the environment
 
-A flag wins over the environment, the environment over the file given by --config.
-The server's log goes to standard error; RUST_LOG=debug says more, RUST_LOG=broker=debug more of one part.
-SIGTERM or Ctrl-C ends it once accepted work is saved; a second one ends it at once.";
+A flag wins over the environment, the environment over the --config file.
+The server's log goes to standard error; RUST_LOG=debug says more,
+RUST_LOG=broker=debug more of one part.
+SIGTERM, Ctrl-C or a hang-up ends it once accepted work is saved; a second one
+half a second later or more ends it at once.";
 
 /// Flags of `serve`. What is not given stays as the environment, the file or the table of settings has it.
 #[derive(Debug, Args)]
@@ -143,21 +153,21 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
 }
 
 /// Where the server is.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Server {
     /// The name server.
-    #[arg(long, value_name = "HOST:PORT", env = "DUEMQ_NAMESRV", default_value = "127.0.0.1:9876")]
+    #[arg(long, value_name = "HOST:PORT", env = "DUEMQ_NAMESRV", default_value = "127.0.0.1:9876", value_parser = words::address)]
     namesrv: String,
 }
 
 const SEND_HELP: &str = "\
 Examples:
-  duemq send orders 'hello'                                at once
-  duemq send orders 'cancel 4711' --delay 15m              in a quarter of an hour
-  duemq send orders 'good morning' --delay '1 day 30 min'  units from ms to years
+  duemq send orders 'hello'                       at once
+  duemq send orders 'cancel 4711' --delay 15m     in a quarter of an hour
+  duemq send orders 'hi' --delay '1 day 30 min'   units from ms to years
   duemq send orders 'merry xmas' --at 2026-12-25T00:00:00+08:00
   duemq send orders 'merry xmas' --at '2026-12-25 00:00[Asia/Shanghai]'
-  duemq send orders 'again' --level 3                      RocketMQ's delay level 3, which is 10 s
+  duemq send orders 'again' --level 3             RocketMQ's delay level, 10 s
 
 A moment without an offset or zone is one of this machine's time zone.";
 
@@ -174,14 +184,14 @@ pub struct Send {
     /// Deliver it at that moment, such as 2026-12-25T00:00:00+08:00.
     #[arg(long, value_name = "MOMENT", value_parser = when::moment, group = "when")]
     pub at: Option<ZonedDateTime>,
-    /// Deliver it after the duration of that delay level, 1 to 18.
-    #[arg(long, value_name = "LEVEL", group = "when", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Deliver it after the duration of that delay level, 1 to 18 unless the server has another table.
+    #[arg(long, value_name = "LEVEL", group = "when", value_parser = words::level, allow_hyphen_values = true)]
     pub level: Option<u32>,
     /// A tag, by which consumers may choose.
-    #[arg(long)]
+    #[arg(long, value_parser = words::tag)]
     pub tag: Option<String>,
     /// A key to find it by, such as an order's number; may be given again and again.
-    #[arg(long = "key", value_name = "KEY")]
+    #[arg(long = "key", value_name = "KEY", value_parser = words::key)]
     pub keys: Vec<String>,
     /// Where the server is.
     #[command(flatten)]
@@ -190,28 +200,32 @@ pub struct Send {
 
 const RECEIVE_HELP: &str = "\
 Examples:
-  duemq receive orders --group workers                         until Ctrl-C
-  duemq receive orders --group workers --count 1 --timeout 30s one message, or exit code 1
+  duemq receive orders --group workers            until Ctrl-C
+  duemq receive orders --group workers --count 1 --timeout 30s
+                                                  one message, or exit code 1
 
-Each message is printed with its id, when it was due and when it was delivered, and is then done with for
-that group. A group begins where it left off.";
+Each message is printed with its id, when it was due and when it was delivered,
+and is then done with for that group. A group begins where it left off.
+While the server is away, or has no such topic, it waits.
+With --timeout alone it ends with 0 where any message came, else with 1; with
+--count as well, with 0 where as many came.";
 
 /// `duemq receive`.
 #[derive(Debug, Args)]
 pub struct Receive {
-    /// The topic; made where it is missing and the server may do so.
+    /// The topic; waited for where it is missing.
     pub topic: String,
     /// The consumer group: each message goes to one member of it.
     #[arg(long)]
     pub group: String,
     /// Only messages with that tag; several are written 'a || b'.
-    #[arg(long, default_value = "*", hide_default_value = true)]
+    #[arg(long, default_value = "*", hide_default_value = true, value_parser = words::tags)]
     pub tag: String,
     /// End after so many messages.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = words::count, allow_hyphen_values = true)]
     pub count: Option<u64>,
     /// End when nothing came for so long.
-    #[arg(long, value_name = "DURATION", value_parser = when::timeout)]
+    #[arg(long, value_name = "DURATION", value_parser = when::timeout, allow_hyphen_values = true)]
     pub timeout: Option<std::time::Duration>,
     /// Where the server is.
     #[command(flatten)]
@@ -221,7 +235,7 @@ pub struct Receive {
 /// `duemq topic …`.
 #[derive(Debug, Subcommand)]
 pub enum Topic {
-    /// Make a topic, or change the one of that name.
+    /// Make a topic, or change what is given of the one of that name.
     #[command(after_help = TOPIC_HELP)]
     Create(CreateTopic),
 }
@@ -231,19 +245,22 @@ Examples:
   duemq topic create orders --type delay
   duemq topic create ledger --type fifo --queues 1
 
-gRPC clients need a topic of the kind they send; remoting clients send any kind to any topic.";
+gRPC clients need a topic of the kind they send; remoting clients send any kind
+to any topic. Of a topic that is there only what is given changes. With fewer
+queues than before, what lies in those that go is not received until they are
+there again.";
 
 /// `duemq topic create`.
 #[derive(Debug, Args)]
 pub struct CreateTopic {
     /// The topic: 1 to 127 letters, digits and % | _ -.
     pub name: String,
-    /// The kind of messages it takes.
-    #[arg(long = "type", value_enum, default_value = "mixed")]
-    pub kind: Kind,
-    /// How many queues it has: as many consumers of a group can work side by side.
-    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub queues: u32,
+    /// The kind of messages it takes [a new topic: mixed].
+    #[arg(long = "type", value_enum)]
+    pub kind: Option<Kind>,
+    /// How many queues it has: as many consumers of a group can work side by side [a new topic: 8].
+    #[arg(long, value_parser = words::queues, allow_hyphen_values = true)]
+    pub queues: Option<u32>,
     /// Where the server is.
     #[command(flatten)]
     pub server: Server,

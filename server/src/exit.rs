@@ -6,10 +6,12 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Done.
+    /// Done, or whoever read the output has left.
     Done = 0,
     /// The server refused, or what was waited for did not come.
     Refused = 1,
+    /// An argument cannot be meant.
+    Usage = 2,
     /// The data folder is of a newer format, or damaged.
     Data = 65,
     /// No server answers.

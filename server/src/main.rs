@@ -17,13 +17,13 @@ mod name;
 mod process;
 mod serve;
 mod settings;
+mod signals;
 mod tls;
 
 use clap::Parser;
 use cli::{Cli, Command, Topic};
 use exit::{Exit, Failure};
 use settings::Settings;
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -32,8 +32,10 @@ fn main() -> ExitCode {
     match run(Cli::parse(), began) {
         Ok(()) => Exit::Done.into(),
         Err(Failure { exit, error }) => {
-            // `:#` says the whole chain of causes on one line.
-            eprintln!("duemq: {error:#}");
+            if exit != Exit::Done {
+                // `:#` says the whole chain of causes on one line.
+                eprintln!("duemq: {error:#}");
+            }
             exit.into()
         }
     }
@@ -45,10 +47,7 @@ fn run(cli: Cli, began: Instant) -> Result<(), Failure> {
             let raw = flags.raw(environment());
             serve::serve(raw.and_then(Settings::with_changes), began)
         }
-        Command::Settings => {
-            let written = std::io::stdout().write_all(settings::as_file().as_bytes());
-            written.map_err(|error| Failure::new(Exit::Io, error))
-        }
+        Command::Settings => cli::say(&settings::as_file()),
         Command::Send(args) => cli::send(&args),
         Command::Receive(args) => cli::receive(&args),
         Command::Topic(Topic::Create(args)) => cli::create_topic(&args),

@@ -10,8 +10,10 @@ use crate::exit::{Exit, Failure};
 use crate::listen::{self, Door, Listener, Place, Room};
 use crate::process::ThisProcess;
 use crate::settings::{Raw, Settings, SettingsError};
+use crate::signals::Signals;
 use crate::tls::Tls;
 use crate::{logging, name};
+use anyhow::anyhow;
 use broker::Recovered;
 use env::{FileDisk, LockError};
 use journal::OpenError;
@@ -24,7 +26,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -36,12 +37,15 @@ const FRONT_THREADS: usize = 2;
 /// How long connections have to end by themselves, once the server stops.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// Signals that come within so long are one wish: who stops a server often signals it and its group.
+const ONE_WISH: Duration = Duration::from_millis(500);
+
 /// gRPC connections that are open and not yet taken over by the front.
 const HANDED_OVER: usize = 64;
 
 /// Serves until a signal ends it. `began` is when the process did.
 pub fn serve(settings: Result<(Settings, Raw), SettingsError>, began: Instant) -> Result<(), Failure> {
-    let (settings, raw) = settings.map_err(|error| Failure::new(Exit::Settings, error))?;
+    let (settings, raw) = settings.map_err(|error| Failure::new(exit_of_settings(&error), error))?;
     logging::begin(settings.log_style).map_err(|error| Failure::new(Exit::Settings, error))?;
     raise_file_limit(settings.max_connections);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -75,15 +79,14 @@ fn raise_file_limit(max_connections: usize) {
 
 async fn run(settings: &Settings, raw: Raw, began: Instant) -> Result<(), Failure> {
     let mut signals = Signals::listen().map_err(|error| Failure::new(Exit::Io, error))?;
-    let disk = FileDisk::open(&settings.data).map_err(|error| Failure::new(exit_of_lock(&error), error))?;
+    let disk = FileDisk::open(&settings.data).map_err(not_locked)?;
     let listeners = listen::bind(settings).map_err(|error| Failure::new(Exit::Port, error))?;
     let broker_name = name::broker_name(settings).map_err(|error| Failure::new(Exit::Io, error))?;
     let tls = Tls::load(settings).map_err(|error| Failure::new(Exit::Settings, error))?;
     let store_host = SocketAddr::new(settings.advertise, port_of(&listeners, Door::Broker));
     let name_server = SocketAddr::new(settings.advertise, port_of(&listeners, Door::NameServer));
     let config = settings.broker(broker_name.clone(), store_host);
-    let engine =
-        Engine::start(Arc::new(disk), config).map_err(|error| Failure::new(exit_of_start(&error), error))?;
+    let engine = Engine::start(Arc::new(disk), config).map_err(|error| not_started(error, &settings.data))?;
 
     let told = announcement(settings, &listeners, &tls, engine.recovered(), &raw);
     let process = ThisProcess::new(settings.data.clone(), broker_name, store_host, name_server, raw);
@@ -93,24 +96,34 @@ async fn run(settings: &Settings, raw: Raw, began: Instant) -> Result<(), Failur
     let _ = writeln!(std::io::stdout(), "{told}ready in {} ms", began.elapsed().as_millis());
     if !settings.listen.is_loopback() {
         tracing::warn!(listen = %settings.listen, "whoever reaches these ports may send and receive: there are no passwords");
+    } else if !settings.advertise.is_loopback() {
+        tracing::warn!(
+            listen = %settings.listen,
+            advertise = %settings.advertise,
+            "clients are told an address on which nobody listens: set listen as well, to it or to 0.0.0.0"
+        );
     }
 
     let mut failed = engine.failed();
+    let mut stopping = began;
     let ended = tokio::select! {
         name = signals.next() => {
             tracing::info!(signal = name, "stopping: a second signal ends at once");
+            stopping = Instant::now();
             Ok(())
         }
         failed = failed.wait_for(Option::is_some) => Err(EngineEnded(failed.ok().and_then(|reason| reason.clone()))),
     };
     tokio::spawn(async move {
         signals.next().await;
+        while stopping.elapsed() < ONE_WISH {
+            signals.next().await;
+        }
         tracing::error!("stopped by a second signal: what was not yet acknowledged may be lost");
         std::process::exit(i32::from(Exit::Signal as u8));
     });
     fronts.close().await;
-    let stats = engine.stats();
-    tracing::info!(?stats, "counted since the start");
+    log_counts(&engine.stats());
     // Blocking: it writes and syncs. Nothing else is left for this thread to do.
     tokio::task::block_in_place(|| engine.stop());
     match ended {
@@ -120,6 +133,22 @@ async fn run(settings: &Settings, raw: Raw, began: Instant) -> Result<(), Failur
         }
         Err(ended) => Err(Failure::new(Exit::Engine, ended)),
     }
+}
+
+fn log_counts(stats: &broker::Stats) {
+    tracing::info!(
+        stored = stats.stored,
+        scheduled = stats.scheduled,
+        delivered = stats.delivered,
+        recalled = stats.recalled,
+        redelivered = stats.redelivered,
+        dead_letters = stats.dead_letters,
+        lateness_max_ms = stats.lateness_max_ms,
+        read_errors = stats.read_errors,
+        write_errors = stats.write_errors,
+        pending = stats.pending,
+        "counted since the start"
+    );
 }
 
 /// The engine ended by itself: what is on disk is good, what is in memory is not trusted any more.
@@ -135,7 +164,6 @@ fn announcement(
     recovered: &Recovered,
     raw: &Raw,
 ) -> String {
-    let shown = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
     let mut text = format!("DueMQ {}, data in {}\n", env!("CARGO_PKG_VERSION"), shown(&settings.data));
     let mut line = |words: std::fmt::Arguments<'_>| {
         writeln!(text, "{words}").expect("writing to a string does not fail");
@@ -168,6 +196,10 @@ fn announcement(
         recovered.pending, recovered.log.records
     ));
     text
+}
+
+fn shown(path: &Path) -> String {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
 impl Settings {
@@ -228,37 +260,29 @@ fn port_of(listeners: &[Listener], door: Door) -> u16 {
     found.expect("every door was opened").address.port()
 }
 
-fn exit_of_lock(error: &LockError) -> Exit {
+fn exit_of_settings(error: &SettingsError) -> Exit {
+    if matches!(error, SettingsError::Read { .. }) { Exit::Io } else { Exit::Settings }
+}
+
+fn not_locked(error: LockError) -> Failure {
     match error {
-        LockError::Held { .. } => Exit::Locked,
-        LockError::Io { .. } => Exit::Io,
+        LockError::Held { .. } => {
+            let next = "stop that one first, or give this one a folder of its own with --data";
+            Failure::new(Exit::Locked, anyhow!("{error}; {next}"))
+        }
+        LockError::Io { .. } => Failure::new(Exit::Io, error),
     }
+}
+
+fn not_started(error: StartError, data: &Path) -> Failure {
+    let exit = exit_of_start(&error);
+    Failure::new(exit, anyhow::Error::new(error).context(format!("starting on data folder {}", shown(data))))
 }
 
 fn exit_of_start(error: &StartError) -> Exit {
     match error {
         StartError::Log(OpenError::Corrupt { .. } | OpenError::NewerFormat { .. }) => Exit::Data,
         StartError::Log(OpenError::Io { .. }) | StartError::Thread(_) => Exit::Io,
-    }
-}
-
-/// The signals that end the server.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn listen() -> std::io::Result<Self> {
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
-    }
-
-    /// The name of the next one.
-    async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
     }
 }
 

@@ -121,7 +121,7 @@ fn a_damaged_byte_is_named_with_file_place_expected_and_found() {
     disk.inject(Fault::FlipBit { file: file.clone(), byte: at + 42 });
     let text = open_sim(&disk.after_kill()).unwrap_err().to_string();
     assert!(text.starts_with(&format!("{file} at byte {at}: bytes of crc 0x")), "{text}");
-    assert!(text.contains(", expected crc 0x") && text.ends_with("run `duemq check`"), "{text}");
+    assert!(text.contains(", expected crc 0x") && text.contains("nothing was changed"), "{text}");
 }
 
 #[test]

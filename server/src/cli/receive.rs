@@ -7,8 +7,9 @@
 mod share;
 mod show;
 
-use super::{Receive, reach};
+use super::{Receive, Server, reach};
 use crate::exit::{Exit, Failure};
+use crate::signals::Signals;
 use anyhow::anyhow;
 use bytes::Bytes;
 use client::{AskError, Client, Delivered, PullOutcome, PullRequest};
@@ -37,19 +38,34 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Messages that are read and not yet printed.
 const READ_AHEAD: usize = 64;
 
+/// How long a server that is gone is left alone before the next try.
+const COME_BACK: Duration = Duration::from_secs(1);
+
 /// Receives until a count is reached, nothing came for too long, or a signal comes.
 pub fn receive(args: &Receive) -> Result<(), Failure> {
     let topic = TopicName::new(&args.topic).map_err(reach::wrong)?;
     let group = GroupName::new(&args.group).map_err(reach::wrong)?;
     reach::run(async {
+        let mut signals = Signals::listen().map_err(|error| Failure::new(Exit::Io, error))?;
         let mut member = Member::join(args, &topic, &group).await?;
         let received = tokio::select! {
             received = member.receive(args) => received,
-            _ = tokio::signal::ctrl_c() => Ok(()),
+            _ = signals.next() => Ok(()),
         };
         member.leave().await;
         received
     })
+}
+
+/// How far the command is.
+struct Progress {
+    count: u64,
+    /// When it ends, where nothing comes before.
+    end: Option<Instant>,
+    /// Whether it was said that the topic is missing.
+    said_missing: bool,
+    /// Whether it was said that the server is gone.
+    said_gone: bool,
 }
 
 /// A message and the queue it was read from.
@@ -64,6 +80,7 @@ struct Member {
     topic: String,
     group: String,
     tags: String,
+    server: Server,
     names: Client,
     brokers: BTreeMap<String, Arc<Client>>,
     /// Told by the brokers when somebody joins or leaves.
@@ -71,6 +88,8 @@ struct Member {
     reading: BTreeMap<Queue, JoinHandle<()>>,
     read: mpsc::Sender<Result<Read, AskError>>,
     reads: mpsc::Receiver<Result<Read, AskError>>,
+    /// What is printed and not yet noted at the broker: the queue, and the offset behind it.
+    unnoted: Option<(Queue, i64)>,
 }
 
 impl Member {
@@ -82,50 +101,99 @@ impl Member {
             topic: topic.to_string(),
             group: group.to_string(),
             tags: args.tag.clone(),
+            server: args.server.clone(),
             names: reach::name_server(&args.server).await?,
             brokers: BTreeMap::new(),
             changed: Arc::default(),
             reading: BTreeMap::new(),
             read,
             reads,
+            unnoted: None,
         })
     }
 
+    /// Receives, through ends and new starts of the server.
     async fn receive(&mut self, args: &Receive) -> Result<(), Failure> {
-        let mut count = 0;
-        let mut end = args.timeout.map(|timeout| Instant::now() + timeout);
+        let end = args.timeout.map(|timeout| Instant::now() + timeout);
+        let mut progress = Progress { count: 0, end, said_missing: false, said_gone: false };
+        loop {
+            match self.receive_while_connected(args, &mut progress).await {
+                Err(failure) if failure.exit == Exit::NoServer => {
+                    if !self.come_back(&mut progress, &failure).await {
+                        return nothing_came(args, progress.count);
+                    }
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Receives for as long as there is an answer to everything.
+    async fn receive_while_connected(
+        &mut self,
+        args: &Receive,
+        progress: &mut Progress,
+    ) -> Result<(), Failure> {
+        let mut pause = Duration::ZERO;
+        while !self.find(pause).await? {
+            if !progress.said_missing {
+                eprintln!("there is no topic {:?} yet; waiting for it", self.topic);
+                progress.said_missing = true;
+            }
+            pause = LOOK_AGAIN;
+            if progress.end.is_some_and(|end| Instant::now() >= end) {
+                return nothing_came(args, progress.count);
+            }
+        }
         let mut every = tokio::time::interval(HEARTBEAT);
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut known, mut look_again) = (false, Duration::ZERO);
         loop {
-            if !known {
-                known = self.find(look_again).await?;
-                if look_again.is_zero() && !known {
-                    eprintln!("there is no topic {} yet; waiting for it", self.topic);
-                }
-                look_again = LOOK_AGAIN;
-                if !known {
-                    if end.is_some_and(|end| Instant::now() >= end) {
-                        return nothing_came(args, count);
-                    }
-                    continue;
-                }
-            }
             let changed = Arc::clone(&self.changed);
             tokio::select! {
                 _ = every.tick() => self.balance().await?,
                 () = changed.notified() => self.balance().await?,
-                read = until(end, self.reads.recv()) => {
-                    let Some(read) = read else { return nothing_came(args, count) };
+                read = until(progress.end, self.reads.recv()) => {
+                    let Some(read) = read else { return nothing_came(args, progress.count) };
                     let Read { queue, message } = read.expect("we hold a sender ourselves").map_err(reach::refused)?;
                     reach::say(&show::message(&message))?;
-                    self.commit(&queue, message.place.queue_offset.0 + 1).await?;
-                    count += 1;
-                    if args.count == Some(count) {
-                        return Ok(());
-                    }
-                    end = args.timeout.map(|timeout| Instant::now() + timeout);
+                    progress.count += 1;
+                    progress.end = args.timeout.map(|timeout| Instant::now() + timeout);
+                    self.unnoted = Some((queue, message.place.queue_offset.0 + 1));
+                    self.note().await?;
                 }
+            }
+            if progress.said_gone {
+                eprintln!("the server is back");
+                progress.said_gone = false;
+            }
+            if self.unnoted.is_none() && args.count.is_some_and(|count| count <= progress.count) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits until the name server is there again; false where the time is over before. What was read and not printed is read again then.
+    async fn come_back(&mut self, progress: &mut Progress, gone: &Failure) -> bool {
+        if !progress.said_gone {
+            let Failure { error, .. } = gone;
+            eprintln!(
+                "the server at {} is gone ({error:#}); trying again until it is back",
+                self.server.namesrv
+            );
+            progress.said_gone = true;
+        }
+        self.reading.values().for_each(JoinHandle::abort);
+        self.reading.clear();
+        self.brokers.clear();
+        (self.read, self.reads) = mpsc::channel(READ_AHEAD);
+        loop {
+            tokio::time::sleep(COME_BACK).await;
+            if progress.end.is_some_and(|end| Instant::now() >= end) {
+                return false;
+            }
+            if let Ok(names) = Client::connect(self.server.namesrv.as_str()).await {
+                self.names = names;
+                return true;
             }
         }
     }
@@ -143,14 +211,14 @@ impl Member {
             };
             let address = reach::master(broker)?;
             let client = Client::connect_and_hear(address, hear).await;
-            let client = client.map_err(|error| Failure::new(Exit::NoServer, error))?;
+            let client = client.map_err(reach::unreachable)?;
             self.brokers.insert(broker.broker_name.clone(), Arc::new(client));
         }
         Ok(!self.brokers.is_empty())
     }
 
     async fn route(&self) -> Result<Option<TopicRouteData>, Failure> {
-        self.names.route(&self.topic).await.map_err(reach::refused)
+        self.names.route(&self.topic).await.map_err(reach::names_refused(&self.server))
     }
 
     /// Says that we are here, hears who else is, and reads the queues that are ours from now on.
@@ -159,6 +227,7 @@ impl Member {
         for broker in self.brokers.values() {
             broker.heartbeat(&heartbeat).await.map_err(reach::refused)?;
         }
+        self.note().await?;
         let route = self.route().await?.unwrap_or_default();
         let queues =
             share::queues(&route).into_iter().filter(|queue| self.brokers.contains_key(&queue.broker));
@@ -240,17 +309,18 @@ impl Member {
         Ok(tokio::spawn(read_queue(broker, queue.clone(), pull, self.read.clone())))
     }
 
-    /// Remembers at the broker that the group has seen everything below `offset`.
-    async fn commit(&self, queue: &Queue, offset: i64) -> Result<(), Failure> {
+    /// Remembers at the broker that the group has seen what was printed.
+    async fn note(&mut self) -> Result<(), Failure> {
+        let Some((queue, offset)) = &self.unnoted else { return Ok(()) };
+        let Some(broker) = self.brokers.get(&queue.broker) else { return Ok(()) };
         let header = Commit {
             group: self.group.clone(),
             topic: self.topic.clone(),
             queue_id: queue.id,
-            queue_offset: offset,
+            queue_offset: *offset,
         };
-        let answer =
-            ask(&self.brokers[&queue.broker], RequestCode::UpdateConsumerOffset, |ext| header.write(ext))
-                .await?;
+        let answer = ask(broker, RequestCode::UpdateConsumerOffset, |ext| header.write(ext)).await?;
+        self.unnoted = None;
         if answer.code == ResponseCode::Success.number() {
             return Ok(());
         }

@@ -1,10 +1,11 @@
 //! `duemq send`.
 
 use super::{Send, reach, when};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use anyhow::anyhow;
+use client::AskError;
 use jiff::ZonedDateTime;
-use model::{Properties, TopicName};
+use model::{LevelTable, Properties, TopicName};
 use wire::property;
 use wire::remoting::ResponseCode;
 
@@ -13,21 +14,31 @@ pub fn send(args: &Send) -> Result<(), Failure> {
     let topic = TopicName::new(&args.topic).map_err(reach::wrong)?;
     let now = ZonedDateTime::now();
     let due = Due::of(args, &now)?;
-    let properties = properties(args, &due)?;
+    let properties = properties(args, &due);
     reach::run(async {
         let names = reach::name_server(&args.server).await?;
-        let route = reach::route_for_send(&names, topic.as_str()).await?;
-        let first =
-            route.broker_datas.first().ok_or_else(|| reach::wrong(anyhow!("topic {topic} has no broker")))?;
-        let broker = reach::broker(reach::master(first)?).await?;
+        let route = reach::route_for_send(&names, &args.server, topic.as_str()).await?;
+        let first = route
+            .broker_datas
+            .first()
+            .ok_or_else(|| Failure::new(Exit::NoServer, anyhow!("topic {topic} has no broker")))?;
+        let address = reach::master(first)?;
+        let broker = reach::broker(address).await?;
         let body = args.body.clone().into_bytes().into();
         let sent =
             broker.send(topic.as_str(), body, &properties).await.map_err(|error| match error.code() {
                 Some(ResponseCode::TopicNotExist) => reach::no_topic(topic.as_str()),
-                _ => reach::refused(error),
+                Some(ResponseCode::MessageIllegal) if due.is_later(&now) => {
+                    refused_delay(error, args, &due, &now)
+                }
+                _ => reach::refused_at(address)(error),
             })?;
         let id = sent.unique_key.unwrap_or(sent.message_id);
-        reach::say(&format!("sent to {topic}, {}\nid {id}\n", due.said(&now)))?;
+        let said = reach::say(&format!("sent to {topic}, {}\nid {id}\n", due.said(&ZonedDateTime::now())));
+        said.map_err(|Failure { exit, error }| Failure {
+            exit,
+            error: error.context("sent, but the output could not be written"),
+        })?;
         if let Some(remark) = sent.remark.filter(|remark| !remark.is_empty()) {
             eprintln!("the server remarks: {remark}");
         }
@@ -67,30 +78,56 @@ impl Due {
         }
     }
 
+    fn is_later(&self, now: &ZonedDateTime) -> bool {
+        match self {
+            Self::After(ms) => *ms > 0,
+            Self::At(ms) => *ms > now.timestamp().as_millisecond(),
+            Self::Now | Self::Level(_) => false,
+        }
+    }
+
+    /// What was done, for a message that was taken at `now`.
     fn said(&self, now: &ZonedDateTime) -> String {
         let now = now.timestamp().as_millisecond();
         match self {
             Self::Now | Self::After(0) => "due at once".to_owned(),
-            Self::After(ms) => format!("due {}", when::shown(now.saturating_add(*ms))),
+            // The server took it a little earlier than the answer came.
+            Self::After(ms) => format!("due about {}", when::shown(now.saturating_add(*ms))),
             Self::At(ms) if *ms <= now => format!("due at once: {} is past", when::shown(*ms)),
             Self::At(ms) => format!("due {}", when::shown(*ms)),
-            Self::Level(level) => format!("due after the duration of delay level {level}"),
+            Self::Level(level) => {
+                let table = LevelTable::default();
+                if *level > table.max() {
+                    return format!("due after the duration of delay level {level}");
+                }
+                let at = when::shown(now.saturating_add(table.delay_ms(*level)));
+                format!("due about {at}, unless the server has a delay level {level} of its own")
+            }
         }
     }
 }
 
-/// The message's properties. RocketMQ's stored form knows no escapes, so two characters cannot stand in them.
-fn properties(args: &Send, due: &Due) -> Result<Properties, Failure> {
+/// A delay the server does not take, most likely since it is longer than the server's limit: in the words it was
+/// asked for with, then in the server's.
+fn refused_delay(error: AskError, args: &Send, due: &Due, now: &ZonedDateTime) -> Failure {
+    let now = now.timestamp().as_millisecond();
+    let (asked, ms) = match (due, &args.delay) {
+        (Due::At(ms), _) => (format!("--at {}", when::shown(*ms)), ms.saturating_sub(now)),
+        (Due::After(ms), Some(delay)) => (format!("--delay {delay:#}"), *ms),
+        (Due::After(ms), None) => (format!("--delay {ms}ms"), *ms),
+        (Due::Now | Due::Level(_), _) => return reach::refused(error),
+    };
+    let hint = format!(
+        "{asked} is {} ahead, which the server does not take; max_delay is the setting that says how far is",
+        when::days(ms)
+    );
+    let Failure { exit, error } = reach::refused(error);
+    Failure { exit, error: error.context(hint) }
+}
+
+/// The message's properties.
+fn properties(args: &Send, due: &Due) -> Properties {
     let mut properties = Properties::new();
-    let words = [("tag", &args.tag)].into_iter().filter_map(|(what, word)| Some((what, word.as_ref()?)));
-    for (what, word) in words.chain(args.keys.iter().map(|key| ("key", key))) {
-        if word.trim().is_empty()
-            || word.contains(['\u{1}', '\u{2}'])
-            || (what == "key" && word.contains(' '))
-        {
-            return Err(reach::wrong(anyhow!("the {what} is {word:?}, it must be a word")));
-        }
-    }
     if let Some(tag) = &args.tag {
         properties.set(property::TAGS, tag.as_str());
     }
@@ -100,7 +137,7 @@ fn properties(args: &Send, due: &Due) -> Result<Properties, Failure> {
     if let Some((name, value)) = due.property() {
         properties.set(name, value);
     }
-    Ok(properties)
+    properties
 }
 
 #[cfg(test)]

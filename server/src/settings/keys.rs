@@ -73,7 +73,7 @@ pub const KEYS: [Key; 24] = [
     },
     Key {
         name: "max_delay",
-        default: "3650d",
+        default: "3653d",
         wanted: "a duration from 1s to 36500d, such as 30s, 15m, 2h or 90d",
         meaning: "the longest delay that is taken, the same on every protocol",
     },

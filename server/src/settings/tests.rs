@@ -23,7 +23,7 @@ fn nothing_written_is_a_server_on_loopback_that_syncs() {
     assert_eq!(settings.ports, Ports { namesrv: 9876, broker: 10911, grpc: 8081 });
     assert_eq!(settings.ports.second(), 10909);
     assert_eq!(settings.flush, Flush::Sync);
-    assert_eq!(settings.max_delay_ms, 3650 * DAY_MS);
+    assert_eq!(settings.max_delay_ms, 3653 * DAY_MS);
     assert_eq!(settings.levels, LevelTable::default());
     assert_eq!(settings.max_body_bytes, 4 << 20);
     assert_eq!(settings.default_queues, 8);

@@ -7,7 +7,7 @@ fn a_delayed_message_is_sent_and_received_on_time() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::ready(folder.path(), &[]);
     let made = printed(&server.run(&["topic", "create", "orders", "--type", "delay", "--queues", "2"]));
-    assert!(made.contains("DELAY") && made.contains("2 queues"), "{made}");
+    assert!(made.contains("made: DELAY") && made.contains("2 queues"), "{made}");
     let sent = printed(&server.run(&[
         "send",
         "orders",
@@ -20,7 +20,7 @@ fn a_delayed_message_is_sent_and_received_on_time() {
         "k1",
     ]));
     let id = sent.lines().find_map(|line| line.strip_prefix("id ")).unwrap().to_owned();
-    assert!(sent.contains("due 2"), "{sent}");
+    assert!(sent.contains("due about 2"), "{sent}");
     let receive = ["receive", "orders", "--group", "workers", "--count", "1", "--timeout", "50s"];
     let received = printed(&server.run(&receive));
     for part in
@@ -63,7 +63,7 @@ fn a_receive_that_gets_nothing_in_time_ends_with_a_word_and_a_code() {
     let server = Server::ready(folder.path(), &[]);
     let (code, said) = complained(&server.run(&["receive", "nobody", "--group", "g", "--timeout", "10ms"]));
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("no topic nobody yet") && said.contains("no message came in time"), "{said}");
+    assert!(said.contains("no topic \"nobody\" yet") && said.contains("no message came in time"), "{said}");
     server.stop();
 }
 
@@ -77,7 +77,10 @@ fn what_the_server_refuses_is_told_in_its_words() {
     printed(&server.run(&["topic", "create", "orders"]));
     let (code, said) = complained(&server.run(&["send", "orders", "hello", "--delay", "30 years"]));
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("TIMER_DELAY_MS"), "{said}");
+    for words in ["--delay 30y is 1095", " days", "max_delay", "TIMER_DELAY_MS"] {
+        assert!(said.contains(words), "{words:?} is missing in {said}");
+    }
+    printed(&server.run(&["send", "orders", "hello", "--delay", "10y"]));
     server.stop();
 }
 
@@ -98,7 +101,41 @@ fn bad_names_are_refused_before_anybody_is_asked() {
         [["send", "no topic", "x"].as_slice(), &["receive", "t", "--group", "a b"], &["topic", "create", "é"]]
     {
         let (code, said) = complained(&duemq(args).output().unwrap());
-        assert_eq!(code, Some(1), "{said}");
+        assert_eq!(code, Some(2), "{said}");
         assert!(said.contains("allowed are letters"), "{said}");
     }
+}
+
+#[test]
+fn what_is_not_given_of_a_topic_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::ready(folder.path(), &[]);
+    printed(&server.run(&["topic", "create", "orders", "--type", "delay", "--queues", "4"]));
+    let more = printed(&server.run(&["topic", "create", "orders", "--queues", "6"]));
+    assert!(more.contains("from DELAY messages, 4 queues to DELAY messages, 6 queues"), "{more}");
+    let fewer = server.run(&["topic", "create", "orders", "--queues", "1"]);
+    let (code, warned) = complained(&fewer);
+    assert!(code == Some(0) && warned.contains("queues 1 to 5"), "{warned}");
+    let same = printed(&server.run(&["topic", "create", "orders"]));
+    assert!(same.contains("unchanged: DELAY messages, 1 queue\n"), "{same}");
+    server.stop();
+}
+
+#[test]
+fn a_reader_that_leaves_ends_a_command_well() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = duemq(&["settings"]).stdout(writer).output().unwrap();
+    assert_eq!(complained(&output), (Some(0), String::new()));
+}
+
+#[test]
+fn a_port_that_is_no_name_servers_is_named() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    let closing = std::thread::spawn(move || drop(silent.accept()));
+    let (code, said) = complained(&duemq(&["send", "t", "x", "--namesrv", &address]).output().unwrap());
+    closing.join().unwrap();
+    assert_eq!(code, Some(69), "{said}");
+    assert!(said.contains(&address) && said.contains("is that a name server's port?"), "{said}");
 }
