@@ -8,6 +8,7 @@ use crate::settings::{ALIASES, KEYS, Raw, Settings, SettingsError};
 use broker::Configure;
 use service::{ChangeError, Process};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -125,7 +126,7 @@ fn save(data: &Path, raw: &Raw) -> std::io::Result<()> {
         String::from("# Settings changed while the server ran. They stand above the settings file.\n");
     let changes: BTreeMap<&str, &str> = raw.changes().collect();
     for (name, value) in changes {
-        text.push_str(&format!("{name} = {}\n", toml::Value::String(value.to_owned())));
+        writeln!(text, "{name} = {}", toml::Value::String(value.to_owned())).expect("a string takes all");
     }
     let (path, new) = (data.join(FILE), data.join("settings.toml.new"));
     let mut file = File::create(&new)?;

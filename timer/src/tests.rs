@@ -303,6 +303,9 @@ fn a_dropped_topic_is_never_delivered_and_others_are_not_touched() {
         timer.schedule(entry(far, 1000 + i));
     }
     let before = timer.count(TopicId(1));
+    let all = timer.of_topic(TopicId(1));
+    assert!(all.len() as u64 == before && all.iter().all(|entry| entry.topic == TopicId(1)));
+    assert!(all.iter().any(|entry| entry.deliver_at == at(far)), "far ones too");
     assert_eq!(timer.drop_topic(TopicId(1)), before);
     assert_eq!(
         (timer.count(TopicId(1)), timer.drop_topic(TopicId(1)), timer.drop_topic(TopicId(9))),
