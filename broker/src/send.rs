@@ -130,7 +130,7 @@ pub enum SendRefusal {
         value: String,
     },
     /// The caller's: it is wanted later than the server keeps messages.
-    #[error("property {property} is {value:?}, {ahead_ms} ms ahead; the limit is {limit_ms} ms")]
+    #[error("property {property} is {value:?}, {ahead_ms} ms ahead; the limit is {limit_ms} ms{}", in_days(*limit_ms))]
     TooFar {
         /// Its name.
         property: &'static str,
@@ -176,6 +176,14 @@ pub enum SendRefusal {
         /// Why.
         why: String,
     },
+}
+
+/// A limit in days, for who reads it; nothing where it is below two.
+fn in_days(ms: i64) -> String {
+    match ms / 86_400_000 {
+        ..2 => String::new(),
+        days => format!(" ({days} days)"),
+    }
 }
 
 /// Properties that only the server sets: from a client they never take effect. `RETRY_TOPIC` is the client's
