@@ -107,6 +107,19 @@ pub enum BindError {
         /// Where it was to be open.
         address: SocketAddr,
     },
+    /// The operator's: two of our own ports are the same.
+    #[error(
+        "port {port} is meant for two: {first} ({}) and {second} ({}); move one of them, the broker's second port is \
+         two below its first", first.key(), second.key()
+    )]
+    Twice {
+        /// Who has it.
+        first: Door,
+        /// Who would have it too.
+        second: Door,
+        /// The port.
+        port: u16,
+    },
     /// The operator's: the system refuses.
     #[error("opening port {} ({door}, setting {}) on {} (setting listen)", address.port(), door.key(), address.ip())]
     Refused {
@@ -135,8 +148,17 @@ fn bind_one(door: Door, settings: &Settings) -> Result<Listener, BindError> {
     };
     match opened().and_then(|tcp| Ok((tcp.local_addr()?, tcp))) {
         Ok((address, tcp)) => Ok(Listener { door, address, tcp }),
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(BindError::InUse { door, address }),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(in_use(door, address, settings.ports)),
         Err(source) => Err(BindError::Refused { door, address, source }),
+    }
+}
+
+/// The port is taken: by a door of ours that was opened before, or by somebody else.
+fn in_use(door: Door, address: SocketAddr, ports: Ports) -> BindError {
+    let mut before = Door::ALL.into_iter().take_while(|&before| before != door);
+    match before.find(|before| before.port(ports) == address.port()) {
+        Some(first) => BindError::Twice { first, second: door, port: address.port() },
+        None => BindError::InUse { door, address },
     }
 }
 

@@ -314,7 +314,12 @@ fn levels(raw: &Raw, max_delay_ms: i64) -> Result<LevelTable, SettingsError> {
         let table = LevelTable::parse(text).map_err(|error| Why(Some(error.to_string())))?;
         match (1..=table.max()).find(|&level| table.delay_ms(level) > max_delay_ms) {
             Some(level) => {
-                Err(Why(Some(format!("level {level} is longer than max_delay, {max_delay_ms} ms"))))
+                let by = raw.get("max_delay").map_or("max_delay", |written| &written.name);
+                let word = text.split_whitespace().nth(level as usize - 1).unwrap_or_default();
+                Err(Why(Some(format!(
+                    "level {level}, {word}, is longer than {by} allows, which is {max_delay_ms} ms; set delay_levels \
+                     as well, or a longer {by}"
+                ))))
             }
             None => Ok(table),
         }

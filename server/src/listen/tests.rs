@@ -150,3 +150,15 @@ async fn a_stopped_port_accepts_nobody() {
     accepting.await.unwrap();
     assert!(TcpStream::connect(address).await.is_err());
 }
+
+#[test]
+fn a_port_that_two_of_ours_would_have_is_named_with_both() {
+    let ports = Ports { namesrv: 9876, broker: 9878, grpc: 8081 };
+    let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
+    let said = in_use(Door::BrokerSecond, local(9876), ports).to_string();
+    for words in ["port 9876 is meant for two", "namesrv_port", "broker_port"] {
+        assert!(said.contains(words), "{words:?} is missing in {said}");
+    }
+    let said = in_use(Door::Grpc, local(8081), ports).to_string();
+    assert!(said.contains("another program") && said.contains("grpc_port"), "{said}");
+}

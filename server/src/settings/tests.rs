@@ -70,7 +70,7 @@ fn each_bad_value_is_refused_with_its_key_value_and_range() {
         ("max_delay", "5 parsecs", "1s to 36500d"),
         ("max_delay", "5é", "1s to 36500d"),
         ("delay_levels", "1s 5x", "level 2"),
-        ("delay_levels", "1s 40000d", "longer than max_delay"),
+        ("delay_levels", "1s 40000d", "longer than max_delay allows"),
         ("timer", "yes", "true or false"),
         ("max_body_bytes", "65MiB", "64MiB"),
         ("max_body_bytes", "99999999999999GiB", "64MiB"),
@@ -96,6 +96,13 @@ fn each_bad_value_is_refused_with_its_key_value_and_range() {
             "{key} = {value:?} was refused with: {said}"
         );
     }
+}
+
+#[test]
+fn a_limit_below_the_levels_is_refused_by_the_name_it_was_set_with() {
+    let said = refusal(&[("timerMaxDelaySec", "3600")]);
+    assert!(said.contains("level 18, 2h, is longer than timerMaxDelaySec allows"), "{said}");
+    assert!(said.contains("set delay_levels as well"), "{said}");
 }
 
 #[test]
