@@ -89,6 +89,10 @@ fn leases_of_a_deleted_topic_end_with_it() {
     assert_eq!(rig.pop("T", 1000).len(), 2);
     rig.ask(DeleteTopic { name: topic("T") }).unwrap();
     assert!(rig.ask(GetTopic { name: topic("%RETRY%g_T") }).is_none());
+    rig.pass(200);
+    assert_eq!(rig.broker.next_wakeup(rig.now), None, "no lease is left to end");
+    let mut rig = rig.killed(10);
+    assert_eq!(rig.broker.next_wakeup(rig.now), None, "nor after a restart");
     rig.topic("T", 1);
     rig.pass(5000);
     assert_eq!(rig.pop("T", 1000).len(), 0);
@@ -116,6 +120,7 @@ fn a_deleted_group_loses_its_places_and_retries_and_keeps_its_dead_letters() {
     rig.ask(back(3)).unwrap();
     rig.ask(back(-1)).unwrap();
     commit(&mut rig, 1);
+    rig.pass(200);
     assert_eq!(rig.broker.stats().pending, 1);
     rig.ask(DeleteGroup { name: group() }).unwrap();
     for killed in [false, true] {
@@ -161,6 +166,7 @@ fn a_reset_outlives_the_process_until_the_reader_has_heard_of_it() {
     }
     commit(&mut rig, 3);
     reset(&mut rig, ResetTo::Offset(QueueOffset(1)));
+    rig.pass(200);
     let mut rig = rig.killed(10);
     assert_eq!(committed(&mut rig), Some(1));
     commit(&mut rig, 3);
