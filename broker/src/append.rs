@@ -3,6 +3,7 @@
 use crate::Broker;
 use journal::{Extent, Header, Kind};
 use model::{LogOffset, Message, QueueId, QueueOffset, Timestamp, Topic, TopicId};
+use std::borrow::Cow;
 use store::Entry;
 use wire::stored::{self, Placed};
 use wire::{property, tag};
@@ -75,6 +76,7 @@ impl Broker {
         message: &Message,
     ) -> Extent {
         let (name, store_host, stored_at) = (topic.name.as_str(), self.config.store_host, self.now.wall);
+        let message = &*fitting(message);
         let length = stored::encoded_len(message, name, store_host);
         self.log.place(length);
         self.log.append(header, length, |log_offset, into| {
@@ -152,6 +154,9 @@ impl Broker {
     }
 }
 
+/// Words of `KEYS` by which a message is found, at most.
+const KEYS_MAX: usize = 64;
+
 /// The keys a message is found by: its `UNIQ_KEY` and each word of `KEYS`.
 pub(crate) fn keys(message: &Message) -> Vec<String> {
     split_keys(message.properties.get(property::UNIQ_KEY), message.properties.get(property::KEYS))
@@ -162,8 +167,46 @@ pub(crate) fn keys_of(view: &stored::View<'_>) -> Vec<String> {
     split_keys(view.property(property::UNIQ_KEY), view.property(property::KEYS))
 }
 
+/// Bytes of properties that a stored message may have: its delivery must yet be said on it.
+const PROPERTIES_MAX: usize = property::MAX_BYTES - 64;
+
+/// What the server itself says of a message, and must be able to.
+const KEPT: [&str; 12] = [
+    property::UNIQ_KEY,
+    property::REAL_TOPIC,
+    property::REAL_QID,
+    property::RETRY_TOPIC,
+    property::TIMER_DELIVER_MS,
+    property::TAGS,
+    property::KEYS,
+    property::PGROUP,
+    property::TRAN_MSG,
+    property::WAIT,
+    property::DLQ_ORIGIN_TOPIC,
+    property::SHARDING_KEY,
+];
+
+/// The message as it can be stored. What came in was measured; what the server adds on its later ways (a retry,
+/// a dead letter, a commit) takes the place of properties of the client's, from the last one back.
+pub(crate) fn fitting(message: &Message) -> Cow<'_, Message> {
+    if property::encoded_len(&message.properties) <= PROPERTIES_MAX {
+        return Cow::Borrowed(message);
+    }
+    let mut message = message.clone();
+    let names: Vec<String> = message.properties.iter().map(|(name, _)| name.to_owned()).collect();
+    let kept = |name: &String| KEPT.contains(&name.as_str());
+    let (last, first): (Vec<_>, Vec<_>) = names.into_iter().rev().partition(kept);
+    for name in first.into_iter().chain(last) {
+        if property::encoded_len(&message.properties) <= PROPERTIES_MAX {
+            break;
+        }
+        message.properties.remove(&name);
+    }
+    Cow::Owned(message)
+}
+
 fn split_keys(unique: Option<&str>, keys: Option<&str>) -> Vec<String> {
-    let words = keys.into_iter().flat_map(str::split_whitespace);
+    let words = keys.into_iter().flat_map(str::split_whitespace).take(KEYS_MAX);
     let mut all: Vec<String> = unique.into_iter().chain(words).map(str::to_owned).collect();
     all.sort_unstable();
     all.dedup();

@@ -97,5 +97,7 @@ pub(crate) const STAGE_BYTES_MAX: usize = 64 << 20;
 pub(crate) const STAGE_STEP_MS: i64 = 100;
 /// Leases that one tick ends, at most.
 pub(crate) const LEASES_ENDED_MAX: usize = 512;
+/// Entries of one record of leases, acks or offsets, at most: it must fit a segment.
+pub(crate) const RECORD_ENTRIES_MAX: usize = 256;
 /// How young a queue's first message must be, in bytes of the log, for a new group to begin with it.
 pub(crate) const YOUNG_BYTES: u64 = 256 << 20;

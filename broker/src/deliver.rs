@@ -35,6 +35,7 @@ impl DueQueue {
 
     /// Takes out the message at `at`, where it has not left yet.
     pub(crate) fn remove(&mut self, at: LogOffset) -> Option<Entry> {
+        self.staged.remove(&at);
         let place = self.due.iter().position(|entry| entry.log_offset == at)?;
         self.due.remove(place)
     }
@@ -173,7 +174,7 @@ impl Broker {
 
     /// How long until there is something to deliver or to read ahead.
     pub(crate) fn next_delivery(&self, now: Now) -> Option<Duration> {
-        if let Some((at, _)) = self.due.pause {
+        if let Some((at, _)) = self.due.pause.filter(|_| !self.due.reading) {
             return Some(at.since(now.monotonic));
         }
         if self.deliveries_pause() || (self.due.reading && !self.due.due.is_empty()) {

@@ -6,6 +6,7 @@
 //! its message back through the group's retry topic; in a group that consumes in order, from the queue
 //! itself, before all that lies behind it.
 
+use crate::config::RECORD_ENTRIES_MAX;
 use crate::topic::Topics;
 use crate::{Broker, Pop};
 use journal::Kind;
@@ -433,15 +434,14 @@ impl Broker {
     /// Writes to the log what leases and acks have changed in this turn.
     pub(crate) fn write_leases(&mut self) {
         let mut payload = Vec::new();
-        if !self.leases.unlogged.is_empty() {
-            let entries = std::mem::take(&mut self.leases.unlogged);
-            record::Leases { entries }.encode(&mut payload);
+        for some in std::mem::take(&mut self.leases.unlogged).chunks(RECORD_ENTRIES_MAX) {
+            payload.clear();
+            record::Leases { entries: some.to_vec() }.encode(&mut payload);
             self.append_record(Kind::Leases, &payload);
         }
-        if !self.leases.unlogged_acks.is_empty() {
-            let entries = std::mem::take(&mut self.leases.unlogged_acks);
+        for some in std::mem::take(&mut self.leases.unlogged_acks).chunks(RECORD_ENTRIES_MAX) {
             payload.clear();
-            Acks { entries }.encode(&mut payload);
+            Acks { entries: some.to_vec() }.encode(&mut payload);
             self.append_record(Kind::Acks, &payload);
         }
     }

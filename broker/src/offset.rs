@@ -1,6 +1,6 @@
 //! Offsets: how far groups have read, and how far queues reach.
 
-use crate::config::{OFFSETS_EVERY, YOUNG_BYTES};
+use crate::config::{OFFSETS_EVERY, RECORD_ENTRIES_MAX, YOUNG_BYTES};
 use crate::schedule::Views;
 use crate::{Broker, Reply, RequestId};
 use journal::Kind;
@@ -176,10 +176,10 @@ impl Broker {
         let entries = self.offsets.take_dirty().into_iter().map(|(group, topic, queue_id, offset)| {
             record::OffsetEntry { group: group.to_string(), topic, queue_id, offset }
         });
-        let offsets = record::Offsets { entries: entries.collect() };
-        if !offsets.entries.is_empty() {
+        let entries: Vec<_> = entries.collect();
+        for some in entries.chunks(RECORD_ENTRIES_MAX) {
             let mut payload = Vec::new();
-            offsets.encode(&mut payload);
+            record::Offsets { entries: some.to_vec() }.encode(&mut payload);
             self.append_record(Kind::Offsets, &payload);
         }
     }

@@ -8,7 +8,7 @@ use crate::read::Then;
 use crate::{Broker, Reply, RequestId};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
-use model::{GroupName, Monotonic, QueueId, QueueOffset, TopicId, TopicName};
+use model::{GroupName, Monotonic, NameError, QueueId, QueueOffset, TopicId, TopicName};
 use std::time::Duration;
 use wire::receipt_handle::Retry;
 use wire::{ReceiptHandle, stored};
@@ -101,6 +101,9 @@ pub enum PopError {
         /// How many there are.
         queues: u32,
     },
+    /// The caller's: group and topic together make no name for a retry topic (29).
+    #[error("group and topic together: {0}")]
+    NamesTooLong(NameError),
     /// The caller's: more at once than allowed (29).
     #[error("maxMsgNums is {asked}, the limit is {limit}")]
     TooMany {
@@ -212,6 +215,10 @@ impl Broker {
         }
         if let Some(queue_id) = ask.queue_id.filter(|queue| queue.0 >= topic.read_queues) {
             return Err(PopError::QueueUnknown { queue_id, queues: topic.read_queues, topic: topic.name });
+        }
+        let retry = TopicName::pop_retry(&ask.group, &ask.topic);
+        if let Err(error) = TopicName::new(retry.as_str()) {
+            return Err(PopError::NamesTooLong(error));
         }
         let Some(group) = self.group_or_make(&ask.group) else {
             return Err(PopError::GroupUnknown { group: ask.group.clone() });

@@ -238,12 +238,6 @@ impl Broker {
 
     /// The topic's id and what is wanted of it, where the group may pull it.
     fn may_pull(&mut self, ask: &Pull) -> Result<(TopicId, Filter), PullError> {
-        let Some(group) = self.group_or_make(&ask.group) else {
-            return Err(PullError::GroupUnknown { group: ask.group.clone() });
-        };
-        if !group.consume_enabled {
-            return Err(PullError::GroupForbidden { group: group.name });
-        }
         let Some(topic) = self.topics.get(&ask.topic) else {
             return Err(PullError::TopicUnknown { topic: ask.topic.clone() });
         };
@@ -253,6 +247,13 @@ impl Broker {
         }
         if ask.queue_id.0 >= queues {
             return Err(PullError::QueueUnknown { topic: ask.topic.clone(), queue_id: ask.queue_id, queues });
+        }
+        // Last, so that a refused pull makes no group.
+        let Some(group) = self.group_or_make(&ask.group) else {
+            return Err(PullError::GroupUnknown { group: ask.group.clone() });
+        };
+        if !group.consume_enabled {
+            return Err(PullError::GroupForbidden { group: group.name });
         }
         match &ask.filter {
             Some(filter) => Ok((id, filter.clone())),

@@ -58,6 +58,8 @@ pub enum ViewError {
     },
 }
 
+/// Bytes that one search reads, at most; one message always fits.
+const QUERY_BYTES_MAX: usize = 16 << 20;
 /// Messages of one search, at most. Peer: `maxMsgsNumBatch`.
 const QUERY_MAX: usize = 64;
 
@@ -67,7 +69,14 @@ impl Broker {
             return self.reply_now(id, Reply::Query(Err(QueryError::NotFound)));
         };
         // A match of the hash is only a candidate; how many of them are looked at is bounded.
-        let candidates: Vec<_> = self.keys.find(topic, &ask.key).rev().take(4 * QUERY_MAX).collect();
+        let candidates = self.keys.find(topic, &ask.key).rev().take(4 * QUERY_MAX);
+        let mut bytes = 0;
+        let candidates: Vec<_> = candidates
+            .take_while(|extent| {
+                bytes += extent.length as usize;
+                bytes <= QUERY_BYTES_MAX || bytes == extent.length as usize
+            })
+            .collect();
         self.read(candidates, Then::Query(id, ask.clone()));
     }
 

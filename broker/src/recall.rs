@@ -277,6 +277,7 @@ impl Broker {
 
     /// Takes a message that waits out of the timer, or out of what is due and has not left yet.
     fn take_pending(&mut self, deliver_at: Timestamp, at: LogOffset) -> Option<timer::Entry> {
-        self.timer.remove(deliver_at, at).or_else(|| self.due.remove(at))
+        let due = self.due.remove(at);
+        due.or_else(|| self.timer.remove(deliver_at, at))
     }
 }

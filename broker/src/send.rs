@@ -121,6 +121,14 @@ pub enum SendRefusal {
         /// The most allowed.
         limit: usize,
     },
+    /// The caller's: the message's own key is too long to be handed around.
+    #[error("property UNIQ_KEY has {length} bytes, the limit is {limit}")]
+    UniqueKeyTooLong {
+        /// Its bytes.
+        length: usize,
+        /// The most allowed.
+        limit: usize,
+    },
     /// The caller's: a delay property does not hold a whole number that 64 bits hold.
     #[error("property {property} is {value:?}, not a whole number of 64 bits")]
     DelayNotANumber {
@@ -203,6 +211,9 @@ const INTERNAL: [&str; 8] = [
 fn clients_may_write(topic: &str, cluster: &str) -> bool {
     topic == "RMQ_SYS_TRACE_TOPIC" || topic == "BenchmarkTest" || topic == format!("{cluster}_REPLY_TOPIC")
 }
+
+/// Bytes of a `UNIQ_KEY`, at most: handles hold it.
+const UNIQUE_KEY_MAX: usize = 255;
 
 /// What a send asks for, for all its messages.
 struct Asked {
@@ -313,6 +324,10 @@ impl Broker {
         if length > self.config.max_body_bytes {
             return Err(SendRefusal::BodyTooLarge { length, limit: self.config.max_body_bytes });
         }
+        let length = message.properties.get(property::UNIQ_KEY).map_or(0, str::len);
+        if length > UNIQUE_KEY_MAX {
+            return Err(SendRefusal::UniqueKeyTooLong { length, limit: UNIQUE_KEY_MAX });
+        }
         let kind = kind_of(&message.properties);
         let transaction = message.sys_flag & sys_flag::TRANSACTION_MASK;
         let half = kind == TopicKind::Transaction || transaction == sys_flag::TRANSACTION_PREPARED;
@@ -333,8 +348,8 @@ impl Broker {
                 message.properties.remove(name);
             }
         }
-        // A dead letter is not delayed, whatever the retry that became one asked for.
-        let wanted = match topic.name.is_dead_letter() {
+        // A retry that became a dead letter is not delayed, whatever it asked for.
+        let wanted = match asked.retry && topic.name.is_dead_letter() {
             true => Wanted::Now,
             false => schedule::wanted(&message.properties, self.now.wall, &self.config)?,
         };

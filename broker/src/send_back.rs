@@ -48,10 +48,6 @@ impl Broker {
         if let Some(why) = self.unwritable() {
             return self.reply_now(id, Reply::SendBack(Err(SendBackError::Unavailable { why })));
         }
-        if self.group_or_make(&ask.group).is_none() {
-            return self
-                .reply_now(id, Reply::SendBack(Err(SendBackError::GroupUnknown { group: ask.group })));
-        }
         self.read_from_disk(Wanted::Message(ask.log_offset), Then::SendBack(id, ask));
     }
 
@@ -66,7 +62,8 @@ impl Broker {
         }
         let unknown = SendBackError::MessageUnknown { log_offset: ask.log_offset };
         let (mut message, placed) = bytes.and_then(|bytes| stored::decode(&bytes).ok()).ok_or(unknown)?;
-        let Some(settings) = self.groups.get(&ask.group) else {
+        // Once there is a message, so that a refused request makes no group.
+        let Some(settings) = self.group_or_make(&ask.group) else {
             return Err(SendBackError::GroupUnknown { group: ask.group.clone() });
         };
         let retry_max = ask.max_reconsume_times.unwrap_or(settings.retry_max as i32);

@@ -7,6 +7,7 @@
 //!
 //! Peer: `TransactionalMessageServiceImpl` (RocketMQ 5.x), which appends a half anew before each question.
 
+use crate::append::fitting;
 use crate::client::Notice;
 use crate::read::Then;
 use crate::schedule::{self, Wanted};
@@ -266,9 +267,12 @@ impl Broker {
         };
         message.sys_flag |= sys_flag::TRANSACTION_COMMIT;
         message.prepared_transaction_offset = placed.log_offset.0 as i64;
-        // It was checked when the half came; only a moment past the limit could be new, and is none.
-        let wanted =
-            schedule::wanted(&message.properties, self.now.wall, &self.config).unwrap_or(Wanted::Now);
+        // It was checked when the half came. Limits are rules of the door: one that is new since then, or a clock
+        // that was set back, may not make a message early.
+        let open = crate::Config { max_delay_ms: i64::MAX, timer_enabled: true, ..self.config.clone() };
+        let Ok(wanted) = schedule::wanted(&message.properties, self.now.wall, &open) else {
+            return self.put_aside(&message, placed.log_offset);
+        };
         message.properties.remove(property::REAL_TOPIC);
         message.properties.remove(property::REAL_QID);
         self.complete(&mut message, &topic, queue_id, wanted);
@@ -282,6 +286,12 @@ impl Broker {
                 self.append_parked(&topic, queue_id, &message, deliver_at, level, placed.log_offset);
             }
         }
+    }
+
+    /// Puts a half where a person finds it.
+    fn put_aside(&mut self, message: &Message, half: LogOffset) {
+        let aside = self.topic_or_make(aside_topic(), 1);
+        self.append_message(&aside, QueueId(0), message, half);
     }
 
     fn real_place(&self, message: &Message) -> Option<(Topic, QueueId)> {
@@ -356,9 +366,7 @@ impl Broker {
         }
         if checks >= CHECKS_MAX {
             self.halves.remove(extent.at);
-            let aside = self.topic_or_make(aside_topic(), 1);
-            self.append_message(&aside, QueueId(0), &message, extent.at);
-            return;
+            return self.put_aside(&message, extent.at);
         }
         let group = message.properties.get(property::PGROUP).unwrap_or_default().to_owned();
         let Some(connection) = self.clients.producer(&group, checks) else { return };
@@ -374,7 +382,7 @@ impl Broker {
             store_host: placed.store_host,
         };
         let mut shown = Vec::new();
-        stored::encode(&message, &place, &mut shown);
+        stored::encode(&fitting(&message), &place, &mut shown);
         let unique_key = message.properties.get(property::UNIQ_KEY).unwrap_or_default().to_owned();
         let check = Check { message: shown.into(), log_offset: extent.at, queue_offset, unique_key, group };
         self.notices.push_back(Work::Notify(connection, Notice::CheckTransaction(Box::new(check))));

@@ -72,6 +72,11 @@ async fn take(proxy: &Proxy, context: &Context, request: ReceiveMessageRequest) 
         None => ask_group(proxy, group.clone()).await?.ordered,
     };
     let attempt_id = request.attempt_id.filter(|id| !id.is_empty());
+    let length = attempt_id.as_ref().map_or(0, String::len);
+    if length > ATTEMPT_ID_MAX {
+        let text = format!("attempt_id has {length} bytes, the limit is {ATTEMPT_ID_MAX}");
+        return Err(Refused::new(Code::BadRequest, text));
+    }
     let pop = Pop {
         group: group.clone(),
         topic: topic.clone(),
@@ -105,6 +110,9 @@ async fn take(proxy: &Proxy, context: &Context, request: ReceiveMessageRequest) 
     };
     Ok(Frames::of(give_back, queue.topic.unwrap_or_default()))
 }
+
+/// Bytes of an attempt's id, at most: each lease of an ordered group keeps it.
+const ATTEMPT_ID_MAX: usize = 256;
 
 /// How long the broker may wait for a message: as the client asks, else as long as it would wait for the answer;
 /// never as long as that the answer comes too late.

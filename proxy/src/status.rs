@@ -74,6 +74,7 @@ impl From<SendRefusal> for Refused {
             SendRefusal::NotWritable { .. } => Code::Forbidden,
             SendRefusal::QueueUnknown { .. } | SendRefusal::TransactionInBatch => Code::BadRequest,
             SendRefusal::WrongKind { .. } => Code::MessagePropertyConflictWithType,
+            SendRefusal::UniqueKeyTooLong { .. } => Code::IllegalMessageId,
             SendRefusal::EmptyBody => Code::MessageBodyEmpty,
             SendRefusal::BodyTooLarge { .. } => Code::MessageBodyTooLarge,
             SendRefusal::PropertiesTooLarge { .. } => Code::MessagePropertiesTooLarge,
@@ -95,6 +96,7 @@ impl From<PopError> for Refused {
         let code = match error {
             PopError::GroupUnknown { .. } => Code::ConsumerGroupNotFound,
             PopError::GroupForbidden { .. } | PopError::NotReadable { .. } => Code::Forbidden,
+            PopError::NamesTooLong(_) => Code::IllegalConsumerGroup,
             PopError::TopicUnknown { .. } => Code::TopicNotFound,
             PopError::QueueUnknown { .. } | PopError::TooMany { .. } => Code::BadRequest,
             PopError::TooManyParked { .. } => Code::TooManyRequests,

@@ -4,13 +4,14 @@ use crate::answer::{Answer, Answered, Refused};
 use crate::caller::Caller;
 use broker::{Lock, Unlock};
 use model::{ClientId, GroupName, QueueId, TopicName};
+use std::collections::HashSet;
 use wire::remoting::lock::{self, Body, MessageQueue};
 use wire::remoting::{Command, ResponseCode, json};
 
 pub(crate) async fn lock(caller: &Caller, request: &Command) -> Answered {
     let body: Body = json::read(&request.body)?;
     let (group, client, queues) = asked(&body)?;
-    let held = caller.ask(Lock { group, client, queues }).await?;
+    let held: HashSet<_> = caller.ask(Lock { group, client, queues }).await?.into_iter().collect();
     // A queue is given back as the client named it, its broker too.
     let locked =
         body.mq_set.into_iter().filter(|named| queue(named).is_some_and(|queue| held.contains(&queue)));

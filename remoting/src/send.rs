@@ -11,6 +11,9 @@ use wire::{message_id, property};
 /// The topic whose settings a new topic takes: naming it lets a send make its topic.
 const TEMPLATE: &str = "TBW102";
 
+/// Properties of a message at most: they are looked through one by one.
+const PROPERTIES_MAX: usize = 1024;
+
 /// Messages of a batch at most.
 const BATCH_MAX: usize = 65_536;
 
@@ -57,6 +60,11 @@ async fn store(caller: &Caller, request: Command, spelling: Spelling) -> Answere
 fn messages(caller: &Caller, header: &Header, request: Command) -> Result<Vec<Message>, Refused> {
     let illegal = |error: &dyn std::error::Error| Refused::new(ResponseCode::MessageIllegal, &error);
     let message = |flag, body, properties: &[u8]| {
+        let count = properties.iter().filter(|byte| **byte == 2).count();
+        if count > PROPERTIES_MAX {
+            let why = format!("the message has {count} properties, the limit is {PROPERTIES_MAX}");
+            return Err(Refused::new(ResponseCode::MessageIllegal, &why));
+        }
         let properties = property::decode(properties).map_err(|error| illegal(&error))?;
         Ok(Message {
             flag,
@@ -107,6 +115,7 @@ fn refused(error: &SendError, is_batch: bool) -> Refused {
         | SendRefusal::TooFar { .. }
         | SendRefusal::DelayInBatch { .. }
         | SendRefusal::RecallIllegal
+        | SendRefusal::UniqueKeyTooLong { .. }
         | SendRefusal::TransactionInBatch => ResponseCode::MessageIllegal,
         SendRefusal::TimerDisabled => ResponseCode::SystemError,
         SendRefusal::GroupUnknown { .. } => ResponseCode::SubscriptionGroupNotExist,

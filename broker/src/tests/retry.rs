@@ -110,3 +110,51 @@ fn a_delayed_message_that_comes_again_is_not_delayed_again() {
     assert_eq!(again.len(), 1);
     assert_eq!(property(&again[0].bytes, "TIMER_DELIVER_MS"), Some((BEGIN + 1000).to_string()));
 }
+
+#[test]
+fn a_message_with_full_properties_is_given_back_redelivered_and_committed_all_the_same() {
+    let mut rig = Rig::new();
+    let pair = |name: &str, bytes: usize| (name.to_owned(), "v".repeat(bytes));
+    let full: Vec<_> = (0..8).map(|i| pair(&format!("p{i}"), 4050)).collect();
+    let mut properties: Vec<(&str, &str)> = full.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    properties.push(("UNIQ_KEY", "ID"));
+    let sent = rig.send(send("t", "x", &properties));
+    give_back(&mut rig, sent.log_offset, 1, None).unwrap();
+    give_back(&mut rig, sent.log_offset, -1, None).unwrap();
+    assert_eq!(rig.pop("t", 1000).len(), 1);
+    rig.pass(2000);
+    assert_eq!(rig.pop("t", 1000)[0].attempt, 2);
+    assert_eq!(rig.bodies("%RETRY%g"), ["x"]);
+    assert_eq!(rig.bodies("%DLQ%g"), ["x"]);
+    let long = "k".repeat(256);
+    let error = rig.ask(send("t", "x", &[("UNIQ_KEY", &long)])).unwrap_err();
+    assert_eq!(error.why, SendRefusal::UniqueKeyTooLong { length: 256, limit: 255 });
+}
+
+#[test]
+fn a_group_and_a_topic_whose_names_make_none_together_are_refused() {
+    let mut rig = Rig::new();
+    let name = format!("%DLQ%{}", "x".repeat(200));
+    rig.topic(&name, 1);
+    let group = GroupName::new(&"g".repeat(100)).unwrap();
+    let answer = rig.ask(Pop { group, ..pop(&name, 1000, 0) });
+    assert!(matches!(answer, Err(PopError::NamesTooLong(_))), "{answer:?}");
+}
+
+#[test]
+fn a_refused_pull_or_send_back_makes_no_group() {
+    let mut rig = Rig::new();
+    assert!(rig.ask(pull("none", 0, None)).is_err());
+    assert!(give_back(&mut rig, model::LogOffset(99), 0, None).is_err());
+    assert!(rig.ask(GetGroup { name: group() }).is_none());
+}
+
+#[test]
+fn a_delayed_message_to_the_dead_letters_is_delayed() {
+    let mut rig = Rig::new();
+    rig.topic("%DLQ%g", 1);
+    rig.send(send("%DLQ%g", "x", &[("TIMER_DELAY_MS", "1000")]));
+    assert!(rig.bodies("%DLQ%g").is_empty());
+    rig.pass(1000);
+    assert_eq!(rig.bodies("%DLQ%g"), ["x"]);
+}

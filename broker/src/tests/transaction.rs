@@ -146,3 +146,17 @@ fn what_has_ended_has_ended_after_a_kill() {
     rig.pass(1000);
     assert_eq!(rig.bodies("t"), ["yes", "later"]);
 }
+
+#[test]
+fn a_limit_that_is_new_at_the_commit_makes_nothing_early() {
+    let mut rig = Rig::new();
+    let due = BEGIN + 20 * 86_400_000;
+    let sent = half(&mut rig, "far", Some(("TIMER_DELIVER_MS", &due.to_string())));
+    let mut limited = config();
+    limited.max_delay_ms = 7 * 86_400_000;
+    limited.timer_enabled = false;
+    let mut rig = Rig::open(rig.disk.after_kill(), limited, rig.now);
+    rig.ask(end(&sent, Resolution::Commit)).unwrap();
+    assert!(rig.bodies("t").is_empty());
+    assert_eq!(rig.broker.stats().pending, 1);
+}
