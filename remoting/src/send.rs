@@ -60,7 +60,7 @@ async fn store(caller: &Caller, request: Command, spelling: Spelling) -> Answere
 fn messages(caller: &Caller, header: &Header, request: Command) -> Result<Vec<Message>, Refused> {
     let illegal = |error: &dyn std::error::Error| Refused::new(ResponseCode::MessageIllegal, &error);
     let message = |flag, body, properties: &[u8]| {
-        let count = properties.iter().filter(|byte| **byte == 2).count();
+        let count = properties.split(|byte| *byte == 2).count();
         if count > PROPERTIES_MAX {
             let why = format!("the message has {count} properties, the limit is {PROPERTIES_MAX}");
             return Err(Refused::new(ResponseCode::MessageIllegal, &why));
