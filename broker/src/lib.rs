@@ -1,9 +1,9 @@
 //! What happens to a message: one verb a file, one thread owns it all.
 //!
-//! A message enters by [`send`]; wanted now, it is appended to the log and to its queue in `store`; wanted
-//! later, it is parked in the log and told to `timer` ([`schedule`]). When its moment has come, [`deliver`]
-//! appends it anew, with its real topic and queue, and whoever waits there is woken ([`park`]). Consumers
-//! read by offset ([`pull`]) or take with leases ([`pop`], [`ack`], [`change_invisible`]).
+//! A message enters by `send`; wanted now, it is appended to the log and to its queue in `store`; wanted
+//! later, it is parked in the log and told to `timer` (`schedule`). When its moment has come, `deliver`
+//! appends it anew, with its real topic and queue, and whoever waits there is woken (`park`). Consumers
+//! read by offset (`pull`) or take with leases (`pop`, `ack`, `change_invisible`).
 //!
 //! The [`Broker`] is driven from outside by seven methods and told the time at each. A turn is
 //! `handle`* → `tick` → `write` → `poll_work` → `poll_reply`; no answer leaves before what it tells of is
