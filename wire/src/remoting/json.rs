@@ -59,7 +59,7 @@ pub fn write<T: serde::Serialize>(value: &T) -> Bytes {
 /// Writes a map whose keys are objects, as that library does: `{{"queueId":0}:1}`. It is no JSON.
 ///
 /// # Panics
-/// As [`write`].
+/// As [`write()`].
 pub fn write_keyed<K: serde::Serialize, V: serde::Serialize>(
     entries: impl IntoIterator<Item = (K, V)>,
 ) -> String {
