@@ -10,6 +10,13 @@ import time
 DUEMQ = os.environ.get("DUEMQ", "target/release/duemq")
 
 
+PORT_IN_USE = 71  # the server's exit code
+
+
+class PortTaken(Exception):
+    pass
+
+
 def free_ports():
     """Three that are free now: name server, broker (and the one two below it), gRPC."""
     while True:
@@ -27,10 +34,15 @@ def free_ports():
 class Server:
     def __init__(self, *flags):
         self.folder = tempfile.mkdtemp(prefix="duemq-scenario-")
-        self.namesrv, self.broker, self.grpc = free_ports()
         self.flags = flags
         self.process = None
-        self.start()
+        while True:
+            self.namesrv, self.broker, self.grpc = free_ports()
+            try:
+                self.start()
+                return
+            except PortTaken:
+                pass  # by another case, or a connection, since it was seen free
 
     @property
     def address(self):
@@ -49,6 +61,8 @@ class Server:
             if line.startswith("ready in "):
                 self.ready_ms = int(line.split()[2])
                 return (time.monotonic() - began) * 1000
+        if self.process.wait(20) == PORT_IN_USE:
+            raise PortTaken
         raise RuntimeError(f"the server did not get ready, see {self.folder}/log")
 
     def kill(self):
