@@ -41,11 +41,12 @@ async fn a_message_wanted_in_an_hour_comes_after_it_and_never_before() {
 async fn a_waiting_receive_is_answered_when_a_delayed_message_falls_due() {
     let mut world = world().await;
     world.topic("t", TopicKind::Delay).await;
-    world.send(vec![delayed("m", EPOCH + 3_600_000)]).await;
+    world.send(vec![delayed("m", EPOCH + 10_000)]).await;
     let long_polling_timeout = Some(prost_types::Duration { seconds: 20, nanos: 0 });
     let request = ReceiveMessageRequest { long_polling_timeout, ..receive() };
     let waiting = world.client.receive_message(call(request)).await.unwrap().into_inner();
-    world.advance(HOUR).await;
+    // Less than the receive waits: whether it is parked by now or comes later, the message falls due first.
+    world.advance(Duration::from_secs(10)).await;
     let (code, messages) = frames(waiting).await;
     assert_eq!((code, bodies(&messages)), (Code::Ok, vec!["m"]));
 }
@@ -87,9 +88,9 @@ async fn an_acked_message_comes_never_again_and_an_unacked_one_after_its_lease()
     let acked = world.ack(&[handle(done)]).await;
     assert_eq!(acked.status.unwrap().code(), Code::Ok);
     assert_eq!(acked.entries[0].receipt_handle, handle(done));
-    world.advance(Duration::from_secs(29)).await;
+    world.advance(Duration::from_secs(20)).await;
     assert_eq!(world.receive(receive()).await.0, Code::MessageNotFound);
-    world.advance(Duration::from_secs(2)).await;
+    world.advance(Duration::from_secs(11)).await;
     let (_, again) = world.receive(receive()).await;
     assert_eq!(again.len(), 1);
     assert_eq!(again[0].body, left.body);
