@@ -4,7 +4,6 @@ Light clients on purpose: bare sockets, and gRPC's own stubs. Thirty Java client
 themselves; they are parked-pull-java and parked-pop-java.
 """
 import asyncio
-import os
 import time
 
 import grpc
@@ -14,10 +13,9 @@ from rocketmq.grpc_protocol import service_pb2_grpc as service
 
 from harness import GRPC, RUN_ID, check, now, run, same
 from histogram import histogram
-from remoting import FOUND, PULL, SEND, Connection, create_topic, frame, pull_ext, send_ext
+from remoting import BROKER, FOUND, PULL, SEND, Connection, create_topic, frame, pull_ext, send_ext
 
 GROUPS, ROUNDS, MEDIAN_MS = 30, 5, 20
-BROKER = ("127.0.0.1", int(os.environ.get("BROKER_PORT", "10911")))
 
 
 async def rounds(topic, receive):

@@ -1,9 +1,11 @@
 """A small RocketMQ remoting client on a bare socket: it can say what no real client would."""
 import json
+import os
 import socket
 import struct
 import threading
 
+BROKER = ("127.0.0.1", int(os.environ.get("BROKER_PORT", "10911")))
 SEND, PULL, CREATE_TOPIC, MAX_OFFSET, ROUTE = 310, 11, 17, 30, 105
 FOUND, NOT_FOUND, RETRY, MOVED = 0, 19, 20, 21
 
