@@ -11,7 +11,7 @@ use wire::receipt_handle::Retry;
 pub struct Ack {
     /// The group that popped them.
     pub group: GroupName,
-    /// The topic that was popped (not its retry topic).
+    /// The topic that was popped, or its retry topic where all of them come from there.
     pub topic: TopicName,
     /// What they were popped with.
     pub handles: Vec<wire::ReceiptHandle>,
@@ -32,6 +32,24 @@ pub enum AckError {
         queue_id: u32,
         /// The offset in the handle.
         offset: i64,
+    },
+    /// The caller's: no such queue.
+    #[error("queueId[{queue_id}] is illegal, topic {topic} has {queues} to read")]
+    QueueUnknown {
+        /// The topic.
+        topic: TopicName,
+        /// The queue.
+        queue_id: u32,
+        /// How many there are.
+        queues: u32,
+    },
+    /// The caller's: the lease would be longer than one may be.
+    #[error("the invisible time is {asked_ms} ms, the limit is {limit_ms} ms")]
+    InvisibleTooLong {
+        /// What was asked for, in ms.
+        asked_ms: u128,
+        /// The limit, in ms.
+        limit_ms: u128,
     },
     /// The caller's: the topic does not exist.
     #[error("topic {topic} does not exist")]
@@ -67,7 +85,7 @@ impl Broker {
         self.leases.finish(&key, offset, handle.pop_time, self.now);
         self.commit_popped(&key);
         // An ordered queue is free again once its last message is finished.
-        self.pop_touched.insert(self.leases.parent(key.topic));
+        self.pop_touched.insert(self.pop_retries.popped(key.topic));
         Ok(())
     }
 
@@ -82,18 +100,25 @@ impl Broker {
             return Err(NoLease::Refused(AckError::Unavailable { why }));
         }
         let name = match handle.retry {
-            Retry::Normal => topic.clone(),
-            Retry::RetryV1 | Retry::RetryV2 => TopicName::pop_retry(group, topic),
+            Retry::RetryV1 if !topic.is_retry() => TopicName::pop_retry(group, topic),
+            Retry::RetryV2 if !topic.is_retry() => TopicName::pop_retry_apart(group, topic),
+            _ => topic.clone(),
         };
         let Some(found) = self.topics.get(&name) else {
             return Err(NoLease::Refused(AckError::TopicUnknown { topic: topic.clone() }));
         };
+        let queues = found.queues();
         let key = Key { group: group.clone(), topic: found.id, queue_id: QueueId(handle.queue_id) };
         let offset = QueueOffset(handle.queue_offset);
         match self.leases.held(&key, offset, handle.pop_time, self.now) {
             Held::Valid => Ok((key, offset)),
             Held::Acked => Err(NoLease::AckedBefore),
             Held::Over => Err(NoLease::Refused(AckError::LeaseOver)),
+            Held::Unknown if handle.queue_id >= queues => Err(NoLease::Refused(AckError::QueueUnknown {
+                topic: topic.clone(),
+                queue_id: handle.queue_id,
+                queues,
+            })),
             Held::Unknown => Err(NoLease::Refused(AckError::OffsetUnknown {
                 topic: topic.clone(),
                 queue_id: handle.queue_id,

@@ -1,6 +1,7 @@
 //! Change invisible: a lease ends at another time; its handle is replaced.
 
 use crate::ack::NoLease;
+use crate::pop::too_long;
 use crate::{Broker, Reply, RequestId};
 use model::{GroupName, TopicName};
 use std::time::Duration;
@@ -13,7 +14,7 @@ pub use crate::ack::AckError as ChangeInvisibleError;
 pub struct ChangeInvisible {
     /// The group that popped the message.
     pub group: GroupName,
-    /// The topic that was popped (not its retry topic).
+    /// The topic that was popped, or its retry topic where it comes from there.
     pub topic: TopicName,
     /// What it was popped with.
     pub handle: wire::ReceiptHandle,
@@ -23,6 +24,10 @@ pub struct ChangeInvisible {
 
 impl Broker {
     pub(crate) fn change_invisible(&mut self, id: RequestId, ask: ChangeInvisible) {
+        if let Some((asked_ms, limit_ms)) = too_long(ask.invisible) {
+            let refused = ChangeInvisibleError::InvisibleTooLong { asked_ms, limit_ms };
+            return self.reply_now(id, Reply::ChangeInvisible(Err(refused)));
+        }
         let answer = match self.valid_lease(&ask.group, &ask.topic, &ask.handle) {
             Ok((key, offset)) => {
                 let pop_time = self.leases.change(&key, offset, ask.invisible, self.now);

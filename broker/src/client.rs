@@ -139,6 +139,15 @@ impl Clients {
         members.flat_map(|m| &m.subscriptions).filter(|s| s.topic == *topic).max_by_key(|s| s.version)
     }
 
+    /// The members of a group by name, in order; one that came by two connections once.
+    pub(crate) fn ids(&self, group: &GroupName) -> Vec<ClientId> {
+        let members = self.consumers.get(group).into_iter().flat_map(BTreeMap::values);
+        let mut ids: Vec<ClientId> = members.map(|member| member.about.id.clone()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
     /// A producer of a group, another one each turn.
     pub(crate) fn producer(&self, group: &str, turn: u32) -> Option<ConnectionId> {
         let members = self.producers.get(group).filter(|members| !members.is_empty())?;
@@ -237,12 +246,7 @@ impl Broker {
     }
 
     pub(crate) fn consumers(&mut self, id: RequestId, ask: &Consumers) {
-        let mut clients: Vec<ClientId> = match self.clients.consumers.get(&ask.group) {
-            Some(members) => members.values().map(|member| member.about.id.clone()).collect(),
-            None => Vec::new(),
-        };
-        clients.sort_unstable();
-        clients.dedup();
+        let clients = self.clients.ids(&ask.group);
         let answer = match clients.is_empty() {
             true => Err(ConsumersError::NoneOnline { group: ask.group.clone() }),
             false => Ok(clients),
@@ -251,7 +255,7 @@ impl Broker {
     }
 
     /// Tells every member of a group to rebalance.
-    fn notify(&mut self, group: &GroupName) {
+    pub(crate) fn notify(&mut self, group: &GroupName) {
         for connection in self.clients.connections(group) {
             let notice = Notice::ConsumersChanged { group: group.clone() };
             self.notices.push_back(Work::Notify(connection, notice));

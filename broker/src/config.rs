@@ -85,6 +85,8 @@ pub(crate) const CHOOSE_FROM_MAX: usize = 256;
 pub(crate) const QUEUES_MAX: u32 = 1024;
 /// The longest a pull or pop may wait.
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(60);
+/// The longest a lease may be. Peer: `maxInvisibleTimeMills`, of the proxy.
+pub(crate) const INVISIBLE_MAX: Duration = Duration::from_hours(12);
 /// How often committed offsets are written to the log, at most.
 pub(crate) const OFFSETS_EVERY: Duration = Duration::from_millis(100);
 /// How far ahead of their moment the bytes of due messages are read, in ms.

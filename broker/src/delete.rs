@@ -76,32 +76,13 @@ impl Broker {
             return Err(DeleteTopicError::SystemTopic { name: name.clone() });
         }
         // The retry topics go first: after a crash in between, the topic is still there to be deleted again.
-        for retry in self.pop_retries_of(name) {
+        let Some(topic) = self.topics.get(name).map(|topic| topic.id) else {
+            return Ok(Deleted::default());
+        };
+        for retry in self.pop_retries.of_topic(topic) {
             self.drop_topic(retry);
         }
-        Ok(match self.topics.get(name).map(|topic| topic.id) {
-            Some(topic) => self.drop_topic(topic),
-            None => Deleted::default(),
-        })
-    }
-
-    /// The retry topics of those who pop `topic`, and of nothing else.
-    fn pop_retries_of(&self, topic: &TopicName) -> Vec<TopicId> {
-        let groups = self.groups.iter().map(|group| &group.name);
-        groups.filter_map(|group| self.pop_retry(group, topic)).collect()
-    }
-
-    /// The retry topic of one who pops `topic`, where there is one that serves no other pair.
-    fn pop_retry(&self, group: &GroupName, topic: &TopicName) -> Option<TopicId> {
-        let name = TopicName::pop_retry(group, topic);
-        let found = self.topics.get(&name)?.id;
-        let is_plain = name.retry_group().is_some_and(|group| self.groups.get(&group).is_some());
-        let serves_another = self.groups.iter().any(|other| {
-            let rest = name.as_str().strip_prefix(TopicName::retry(&other.name).as_str());
-            let rest = rest.and_then(|rest| rest.strip_prefix('_')).filter(|_| other.name != *group);
-            rest.is_some_and(|rest| self.topics.by_name(rest).is_some())
-        });
-        (!is_plain && !serves_another).then_some(found)
+        Ok(self.drop_topic(topic))
     }
 
     /// Says in the log that a topic is gone, and forgets all that is its own.
@@ -118,6 +99,10 @@ impl Broker {
                 Waiting::Pop(ask) => {
                     self.reply_now(id, Reply::Pop(Err(PopError::TopicUnknown { topic: ask.topic })));
                 }
+                Waiting::Notification(ask) => {
+                    let unknown = PopError::TopicUnknown { topic: ask.topic };
+                    self.reply_now(id, Reply::Notification(Err(unknown)));
+                }
             }
         }
         let pending = self.timer.of_topic(topic);
@@ -131,6 +116,8 @@ impl Broker {
         let messages = self.store.drop_topic(topic);
         self.offsets.drop_topic(topic);
         self.leases.drop_topic(topic);
+        self.pop_retries.drop_topic(topic);
+        self.consume_modes.drop_topic(topic);
         self.resets.drop_topic(topic);
         self.recalled.drop_topic(topic);
         self.traffic.drop_topic(topic);
@@ -154,10 +141,9 @@ impl Broker {
     /// Says in the log that a group is gone, and forgets its places, its leases and what waits for it to be
     /// tried again. Its dead letters stay.
     fn drop_group(&mut self, group: &GroupName) {
-        let topics: Vec<TopicName> = self.topics.iter().map(|topic| topic.name.clone()).collect();
-        let retries = topics.iter().filter_map(|topic| self.pop_retry(group, topic));
         let plain = self.topics.get(&TopicName::retry(group)).map(|retry| retry.id);
-        for retry in retries.chain(plain).collect::<Vec<_>>() {
+        let plain = plain.filter(|&retry| self.pop_retries.pair(retry).is_none());
+        for retry in self.pop_retries.of_group(group).into_iter().chain(plain) {
             self.drop_topic(retry);
         }
         if self.groups.remove(group).is_none() && self.offsets.of_group(group).next().is_none() {
@@ -169,6 +155,7 @@ impl Broker {
         self.append_record(Kind::Meta, &payload);
         self.offsets.drop_group(group);
         self.leases.drop_group(group);
+        self.consume_modes.drop_group(group);
         self.resets.drop_group(group);
         self.locks.drop_group(group);
         self.traffic.drop_group(group);

@@ -7,11 +7,13 @@
 //! itself, before all that lies behind it.
 
 use crate::config::RECORD_ENTRIES_MAX;
+use crate::pop_retry::PopRetries;
 use crate::topic::Topics;
 use crate::{Broker, Pop};
 use journal::Kind;
-use model::{GroupName, LogOffset, Monotonic, Now, QueueId, QueueOffset, TopicId, TopicName};
+use model::{GroupName, LogOffset, Monotonic, Now, QueueId, QueueOffset, Topic, TopicId, TopicName};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::time::Duration;
 use wire::record;
 use wire::record::{AckEntry, Acks, LeaseEntry};
@@ -117,7 +119,6 @@ pub(crate) struct Ended {
 pub(crate) struct Leases {
     progress: BTreeMap<Key, Progress>,
     ends: BTreeSet<(Monotonic, Key, QueueOffset)>,
-    parents: BTreeMap<TopicId, TopicId>,
     turn: u64,
     unlogged: Vec<LeaseEntry>,
     unlogged_acks: Vec<AckEntry>,
@@ -133,14 +134,10 @@ impl Leases {
         self.turn
     }
 
-    /// Says that `retry` is a retry topic of who pops `topic`: what arrives there wakes them.
-    pub(crate) fn set_parent(&mut self, retry: TopicId, topic: TopicId) {
-        self.parents.insert(retry, topic);
-    }
-
-    /// The topic whose pops are woken by what arrives in `topic`.
-    pub(crate) fn parent(&self, topic: TopicId) -> TopicId {
-        self.parents.get(&topic).copied().unwrap_or(topic)
+    /// A pop time that no handle of any of these queues has had.
+    pub(crate) fn new_pop_time(&self, keys: impl Iterator<Item = Key>, now: Now) -> i64 {
+        let known = keys.filter_map(|key| self.progress.get(&key)).map(|progress| progress.last_pop_time + 1);
+        known.max().unwrap_or(i64::MIN).max(now.wall.as_millis())
     }
 
     /// Begins with a queue at `next`.
@@ -148,24 +145,24 @@ impl Leases {
         self.progress.insert(key, Progress { next, ..Progress::default() });
     }
 
-    /// Leases `offsets` of a queue, which was read from `start` to `next`; gives their pop time.
+    /// Leases `offsets` of a queue, of which so much was read.
     pub(crate) fn take(
         &mut self,
         key: &Key,
         offsets: &[QueueOffset],
-        start: QueueOffset,
-        next: QueueOffset,
+        read: Range<QueueOffset>,
         ask: &Pop,
+        pop_time: i64,
         now: Now,
-    ) -> i64 {
+    ) {
         let progress = self.progress.get_mut(key).expect("begun before it is taken from");
-        progress.next = progress.next.max(next);
+        progress.next = progress.next.max(read.end);
         if offsets.is_empty() {
-            return progress.last_pop_time;
+            return;
         }
         progress.ordered = ask.ordered;
         progress.attempt_id.clone_from(&ask.attempt_id);
-        let pop_time = progress.new_pop_time(now);
+        progress.last_pop_time = pop_time;
         let ends = now.monotonic.after(ask.invisible);
         for &offset in offsets {
             progress.again.remove(&offset);
@@ -178,7 +175,7 @@ impl Leases {
             group: key.group.to_string(),
             topic: key.topic,
             queue_id: key.queue_id,
-            start_offset: start.0,
+            start_offset: read.start.0,
             pop_time,
             invisible_ms: ask.invisible.as_millis() as i64,
             offsets: offsets.iter().map(|offset| offset.0).collect(),
@@ -187,7 +184,6 @@ impl Leases {
             attempt_id: ask.attempt_id.clone(),
             replaces: None,
         });
-        pop_time
     }
 
     /// What a handle is worth at `now`.
@@ -322,7 +318,6 @@ impl Leases {
     /// Forgets a topic's queues, and all leases there.
     pub(crate) fn drop_topic(&mut self, topic: TopicId) {
         self.drop_where(|key| key.topic == topic);
-        self.parents.retain(|retry, of| *retry != topic && *of != topic);
     }
 
     /// Forgets a group, and all its leases.
@@ -388,17 +383,23 @@ impl Leases {
     /// record was at `of`. So the two are one record, and no crash can come between them.
     pub(crate) fn restore_ended(
         &mut self,
-        copied_to: &TopicName,
+        copied_to: &Topic,
         of: LogOffset,
         topics: &Topics,
+        retries: &PopRetries,
         store: &store::Store,
     ) {
+        let pair = retries.pair(copied_to.id);
         let ended =
             self.progress.iter().filter(|(_, progress)| !progress.leases.is_empty()).find_map(|(key, _)| {
-                let topic = &topics.by_id(key.topic)?.name;
-                let fits = copied_to == topic
-                    || *copied_to == TopicName::pop_retry(&key.group, topic)
-                    || *copied_to == TopicName::dead_letter(&key.group);
+                let topic = topics.by_id(key.topic)?;
+                // A log of an earlier version does not say whom a retry topic serves: its name does.
+                let is_retry = match pair {
+                    Some(pair) => pair == (&key.group, key.topic),
+                    None => copied_to.name == TopicName::pop_retry(&key.group, &topic.name),
+                };
+                let is_dead = copied_to.name == TopicName::dead_letter(&key.group);
+                let fits = copied_to.id == topic.id || is_retry || is_dead;
                 let offset = fits.then(|| store.queue(key.topic, key.queue_id)?.offset_of(of)).flatten()?;
                 Some((key.clone(), offset))
             });

@@ -14,6 +14,7 @@
 
 mod ack;
 mod append;
+mod assignment;
 mod cancel;
 mod change_invisible;
 mod client;
@@ -26,9 +27,12 @@ mod kv;
 mod lease;
 mod lock;
 mod members;
+mod notification;
 mod offset;
 mod park;
+mod peek;
 mod pop;
+mod pop_retry;
 mod progress;
 mod pull;
 mod query;
@@ -51,6 +55,7 @@ mod transaction;
 mod work;
 
 pub use ack::{Ack, AckError};
+pub use assignment::{Assignment, GetAssignment, SetConsumeMode, SetConsumeModeError, Strategy};
 pub use cancel::Cancel;
 pub use change_invisible::{ChangeInvisible, ChangeInvisibleError};
 pub use client::{
@@ -64,9 +69,12 @@ pub use group::{CreateGroup, CreateGroupError, GetGroup, GetGroups};
 pub use kv::{GetValues, PutValue, PutValueError};
 pub use lock::{Lock, Unlock};
 pub use members::{Client, GetMembers, GetProducers, Members};
+pub use notification::Notification;
 pub use offset::{
     Bounds, CommitOffset, CommitOffsetError, GetBounds, QueryOffset, QueryOffsetError, SearchOffset,
 };
+pub use park::CountParked;
+pub use peek::{Peek, Peeked};
 pub use pop::{Pop, PopError, Popped, PoppedMessage};
 pub use progress::{
     Entries, GetEntries, GetEntriesError, GetGroupsOf, GetOffsets, GetProgress, GetTopicStats, GetTopicsOf,
@@ -124,6 +132,8 @@ pub struct Broker {
     groups: group::Groups,
     clients: client::Clients,
     leases: lease::Leases,
+    pop_retries: pop_retry::PopRetries,
+    consume_modes: assignment::ConsumeModes,
     locks: lock::Locks,
     recalled: recall::RecalledMessages,
     halves: transaction::Halves,
@@ -183,6 +193,11 @@ impl Broker {
             Request::EndTransaction(ask) => self.end_transaction(id, ask),
             Request::Renew(ask) => self.renew(id, &ask),
             Request::Pop(ask) => self.pop(id, ask),
+            Request::Peek(ask) => self.peek(id, &ask),
+            Request::Notification(ask) => self.notification(id, ask),
+            Request::CountParked(ask) => self.count_parked(id, &ask),
+            Request::GetAssignment(ask) => self.get_assignment(id, &ask),
+            Request::SetConsumeMode(ask) => self.set_consume_mode(id, ask),
             Request::Ack(ask) => self.ack(id, &ask),
             Request::ChangeInvisible(ask) => self.change_invisible(id, ask),
             Request::QueryOffset(ask) => self.query_offset(id, &ask),

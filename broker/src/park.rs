@@ -1,7 +1,7 @@
 //! Park: requests that wait for messages, woken when some arrive, answered empty when their time is over.
 
-use crate::{Broker, Pop, Pull, RequestId};
-use model::{Monotonic, TopicId};
+use crate::{Broker, Notification, Pop, PopError, Pull, Reply, RequestId};
+use model::{GroupName, Monotonic, QueueId, TopicId, TopicName};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A request that waits.
@@ -11,6 +11,19 @@ pub(crate) enum Waiting {
     Pull(Pull),
     /// For messages of a topic, or of its retry topic.
     Pop(Pop),
+    /// To hear that there are some.
+    Notification(Notification),
+}
+
+/// A question for how many pops wait.
+#[derive(Clone, Debug)]
+pub struct CountParked {
+    /// Whose.
+    pub group: GroupName,
+    /// The topic.
+    pub topic: TopicName,
+    /// The queue that they name; `None` for those that name none.
+    pub queue_id: Option<QueueId>,
 }
 
 #[derive(Debug)]
@@ -80,13 +93,13 @@ impl Broker {
         for (topic, queue_id) in std::mem::take(&mut self.touched) {
             let ids = self.parked.waiting_for(topic, |waiting| match waiting {
                 Waiting::Pull(pull) => pull.queue_id == queue_id,
-                Waiting::Pop(_) => false,
+                Waiting::Pop(_) | Waiting::Notification(_) => false,
             });
             self.look_again(ids);
-            self.pop_touched.insert(self.leases.parent(topic));
+            self.pop_touched.insert(self.pop_retries.popped(topic));
         }
         for topic in std::mem::take(&mut self.pop_touched) {
-            let ids = self.parked.waiting_for(topic, |waiting| matches!(waiting, Waiting::Pop(_)));
+            let ids = self.parked.waiting_for(topic, |waiting| !matches!(waiting, Waiting::Pull(_)));
             self.look_again(ids);
         }
     }
@@ -97,6 +110,9 @@ impl Broker {
             let left = match waiting {
                 Waiting::Pull(ask) => self.pull_again(topic, id, ask, deadline).map(Waiting::Pull),
                 Waiting::Pop(ask) => self.pop_again(topic, id, ask, deadline).map(Waiting::Pop),
+                Waiting::Notification(ask) => {
+                    self.notification_again(topic, id, ask).map(Waiting::Notification)
+                }
             };
             if let Some(waiting) = left {
                 self.parked.park(topic, id, deadline, waiting);
@@ -111,7 +127,22 @@ impl Broker {
             match waiting {
                 Waiting::Pull(ask) => self.pull_ended(topic, id, ask),
                 Waiting::Pop(ask) => self.pop_ended(id, &ask),
+                Waiting::Notification(_) => self.notification_ended(id),
             }
         }
+    }
+
+    pub(crate) fn count_parked(&mut self, id: RequestId, ask: &CountParked) {
+        let counted = self.parked_pops(ask);
+        self.reply(id, Reply::CountParked(counted));
+    }
+
+    fn parked_pops(&mut self, ask: &CountParked) -> Result<usize, PopError> {
+        let topic = self.may_take(&ask.group, &ask.topic, ask.queue_id, 1)?;
+        let counts = |waiting: &Waiting| match waiting {
+            Waiting::Pop(pop) => pop.group == ask.group && pop.queue_id == ask.queue_id,
+            Waiting::Pull(_) | Waiting::Notification(_) => false,
+        };
+        Ok(self.parked.waiting_for(topic, counts).len())
     }
 }

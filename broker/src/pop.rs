@@ -1,6 +1,6 @@
 //! Pop: take messages with leases; they come again where nobody acks them in time.
 
-use crate::config::{ANSWER_BYTES_MAX, MESSAGES_MAX, SCAN_MAX, WAIT_MAX};
+use crate::config::{ANSWER_BYTES_MAX, INVISIBLE_MAX, MESSAGES_MAX, SCAN_MAX, WAIT_MAX};
 use crate::filter::Filter;
 use crate::lease::{Held, Key, Progress};
 use crate::park::Waiting;
@@ -9,6 +9,7 @@ use crate::{Broker, Reply, RequestId};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
 use model::{GroupName, Monotonic, NameError, QueueId, QueueOffset, TopicId, TopicName};
+use std::ops::Range;
 use std::time::Duration;
 use wire::receipt_handle::Retry;
 use wire::{ReceiptHandle, stored};
@@ -58,7 +59,7 @@ pub struct PoppedMessage {
     pub bytes: Bytes,
     /// What to ack it with.
     pub handle: wire::ReceiptHandle,
-    /// Where the read began that found it.
+    /// Its place in its queue.
     pub queue_offset: QueueOffset,
     /// How often it was handed out, this time included: from 1 on.
     pub attempt: u32,
@@ -112,6 +113,14 @@ pub enum PopError {
         /// The limit.
         limit: u32,
     },
+    /// The caller's: a longer lease than there may be (29).
+    #[error("the invisible time is {asked_ms} ms, the limit is {limit_ms} ms")]
+    InvisibleTooLong {
+        /// What was asked for, in ms.
+        asked_ms: u128,
+        /// The limit, in ms.
+        limit_ms: u128,
+    },
     /// Ours, passing: too many wait already (209).
     #[error("{parked} requests wait already, the limit is {limit}")]
     TooManyParked {
@@ -141,6 +150,7 @@ pub(crate) struct Taken {
     ask: Pop,
     topic: TopicId,
     deadline: Monotonic,
+    pop_time: i64,
     items: Vec<Item>,
     rest: i64,
 }
@@ -151,13 +161,16 @@ pub(crate) struct Item {
     pub(crate) key: Key,
     pub(crate) queue_offset: QueueOffset,
     pub(crate) start_offset: QueueOffset,
-    pub(crate) pop_time: i64,
     pub(crate) extent: Extent,
 }
 
 impl Broker {
     pub(crate) fn pop(&mut self, id: RequestId, ask: Pop) {
-        let topic = match self.may_pop(&ask) {
+        let may = match too_long(ask.invisible) {
+            Some((asked_ms, limit_ms)) => Err(PopError::InvisibleTooLong { asked_ms, limit_ms }),
+            None => self.may_take(&ask.group, &ask.topic, ask.queue_id, ask.max_messages),
+        };
+        let topic = match may {
             Ok(topic) => topic,
             Err(refused) => return self.reply_now(id, Reply::Pop(Err(refused))),
         };
@@ -200,28 +213,36 @@ impl Broker {
         }
     }
 
-    fn may_pop(&mut self, ask: &Pop) -> Result<TopicId, PopError> {
+    /// The id of a topic, where a group may pop from it.
+    pub(crate) fn may_take(
+        &mut self,
+        group: &GroupName,
+        topic: &TopicName,
+        queue_id: Option<QueueId>,
+        max_messages: u32,
+    ) -> Result<TopicId, PopError> {
         if let Some(why) = self.unwritable() {
             return Err(PopError::Unavailable { why });
         }
-        if ask.max_messages > MESSAGES_MAX {
-            return Err(PopError::TooMany { asked: ask.max_messages, limit: MESSAGES_MAX });
+        if max_messages > MESSAGES_MAX {
+            return Err(PopError::TooMany { asked: max_messages, limit: MESSAGES_MAX });
         }
-        let Some(topic) = self.topics.get(&ask.topic).cloned() else {
-            return Err(PopError::TopicUnknown { topic: ask.topic.clone() });
+        let Some(topic) = self.topics.get(topic).cloned() else {
+            return Err(PopError::TopicUnknown { topic: topic.clone() });
         };
         if !topic.permission.readable() || model::is_system_topic(topic.name.as_str()) {
             return Err(PopError::NotReadable { topic: topic.name });
         }
-        if let Some(queue_id) = ask.queue_id.filter(|queue| queue.0 >= topic.read_queues) {
+        if let Some(queue_id) = queue_id.filter(|queue| queue.0 >= topic.read_queues) {
             return Err(PopError::QueueUnknown { queue_id, queues: topic.read_queues, topic: topic.name });
         }
-        let retry = TopicName::pop_retry(&ask.group, &ask.topic);
+        // Its other form is as long.
+        let retry = TopicName::pop_retry(group, &topic.name);
         if let Err(error) = TopicName::new(retry.as_str()) {
             return Err(PopError::NamesTooLong(error));
         }
-        let Some(group) = self.group_or_make(&ask.group) else {
-            return Err(PopError::GroupUnknown { group: ask.group.clone() });
+        let Some(group) = self.group_or_make(group) else {
+            return Err(PopError::GroupUnknown { group: group.clone() });
         };
         if !group.consume_enabled {
             return Err(PopError::GroupForbidden { group: group.name });
@@ -231,8 +252,12 @@ impl Broker {
 
     /// Takes what there is, and answers; gives the pop back where there is nothing.
     fn pop_now(&mut self, topic: TopicId, id: RequestId, ask: Pop, deadline: Monotonic) -> Option<Pop> {
-        let mut taken = Taken { id, topic, deadline, items: Vec::new(), rest: 0, ask };
-        for (topic, queue_id) in self.pop_order(topic, &taken.ask) {
+        let order = self.pop_order(topic, &ask.group, ask.queue_id, ask.ordered);
+        // One for all queues: clients are told one.
+        let keys = order.iter().map(|&(topic, queue_id)| Key { group: ask.group.clone(), topic, queue_id });
+        let pop_time = self.leases.new_pop_time(keys, self.now);
+        let mut taken = Taken { id, topic, deadline, pop_time, items: Vec::new(), rest: 0, ask };
+        for (topic, queue_id) in order {
             let room = taken.ask.max_messages.max(1) as usize - taken.items.len();
             if room == 0 {
                 break;
@@ -249,18 +274,22 @@ impl Broker {
 
     /// The queues a pop looks at, in order: the topic's from another one on each time, and the retry topic's
     /// last, but every fifth time first, so that neither starves the other.
-    fn pop_order(&mut self, topic: TopicId, ask: &Pop) -> Vec<(TopicId, QueueId)> {
+    pub(crate) fn pop_order(
+        &mut self,
+        topic: TopicId,
+        group: &GroupName,
+        queue_id: Option<QueueId>,
+        ordered: bool,
+    ) -> Vec<(TopicId, QueueId)> {
         let queues = self.topics.by_id(topic).map_or(0, |topic| topic.read_queues);
         let turn = self.leases.next_turn();
-        let mut order: Vec<_> = match ask.queue_id {
+        let mut order: Vec<_> = match queue_id {
             Some(queue_id) => vec![(topic, queue_id)],
             None => (0..queues)
                 .map(|i| (topic, QueueId(((u64::from(i) + turn) % u64::from(queues)) as u32)))
                 .collect(),
         };
-        let retry = self.topics.get(&TopicName::pop_retry(&ask.group, &ask.topic)).map(|retry| retry.id);
-        if let Some(retry) = retry.filter(|_| !ask.ordered) {
-            self.leases.set_parent(retry, topic);
+        if let Some(retry) = self.pop_retry(group, topic).filter(|_| !ordered) {
             let at = if turn.is_multiple_of(5) { 0 } else { order.len() };
             order.insert(at, (retry, QueueId(0)));
         }
@@ -292,7 +321,7 @@ impl Broker {
             _ => progress.again(),
         };
         let mut offsets: Vec<QueueOffset> = again.into_iter().take(room).collect();
-        let start = progress.next().max(min);
+        let start = self.untaken_from(&key);
         let mut next = start;
         let mut bytes: u64 = 0;
         let locked = progress.lease_count() > 0 && taken.ask.ordered;
@@ -310,7 +339,17 @@ impl Broker {
         let extents: Vec<_> =
             offsets.iter().filter_map(|&at| queue.get(at).map(|entry| (at, entry.extent))).collect();
         taken.rest += max.0 - next.0;
-        self.lease(&key, &extents, start, next, taken);
+        let start = offsets.first().copied().unwrap_or(start).min(start);
+        self.lease(&key, &extents, start..next, taken);
+    }
+
+    /// From where on a group has taken nothing of a queue, be it by pop or by pull.
+    pub(crate) fn untaken_from(&self, key: &Key) -> QueueOffset {
+        let queue = self.store.queue(key.topic, key.queue_id);
+        let (min, max) = queue.map_or_else(Default::default, |queue| (queue.min(), queue.max()));
+        let popped = self.leases.get(key).map_or(min, Progress::next);
+        let committed = self.offsets.get(&key.group, key.topic, key.queue_id).unwrap_or(min);
+        popped.max(committed).clamp(min, max)
     }
 
     /// Where a group begins with a queue that it has never popped.
@@ -326,26 +365,26 @@ impl Broker {
         &mut self,
         key: &Key,
         extents: &[(QueueOffset, Extent)],
-        start: QueueOffset,
-        next: QueueOffset,
+        read: Range<QueueOffset>,
         taken: &mut Taken,
     ) {
         let offsets: Vec<QueueOffset> = extents.iter().map(|(at, _)| *at).collect();
-        let pop_time = self.leases.take(key, &offsets, start, next, &taken.ask, self.now);
+        let start_offset = read.start;
+        self.leases.take(key, &offsets, read, &taken.ask, taken.pop_time, self.now);
         self.commit_popped(key);
         taken.items.extend(extents.iter().map(|&(queue_offset, extent)| Item {
             key: key.clone(),
             queue_offset,
-            start_offset: start,
-            pop_time,
+            start_offset,
             extent,
         }));
     }
 
-    /// Commits how far a group has finished a queue that it pops.
+    /// Commits how far a group has finished a queue that it pops; never less than it has committed by pulls.
     pub(crate) fn commit_popped(&mut self, key: &Key) {
+        let committed = self.offsets.get(&key.group, key.topic, key.queue_id);
         let finished = self.leases.get(key).map(Progress::finished);
-        if let Some(finished) = finished {
+        if let Some(finished) = finished.filter(|finished| committed.is_none_or(|known| known < *finished)) {
             self.commit(&key.group, key.topic, key.queue_id, finished);
         }
     }
@@ -359,24 +398,24 @@ impl Broker {
                 return self.reply(taken.id, Reply::Pop(Err(PopError::Unreadable { why })));
             }
         };
-        let Taken { id, ask, topic, deadline, items, rest } = taken;
+        let Taken { id, ask, topic, deadline, pop_time, items, rest } = taken;
         let mut messages = Vec::with_capacity(items.len());
         for (item, bytes) in items.into_iter().zip(bytes) {
             // Reading took longer than the lease lasted: it comes again, or has already.
-            if self.leases.held(&item.key, item.queue_offset, item.pop_time, self.now) != Held::Valid {
+            if self.leases.held(&item.key, item.queue_offset, pop_time, self.now) != Held::Valid {
                 continue;
             }
             let Ok(view) = stored::View::parse(&bytes) else {
                 continue;
             };
             if !ask.filter.matches(&view) {
-                self.leases.finish(&item.key, item.queue_offset, item.pop_time, self.now);
+                self.leases.finish(&item.key, item.queue_offset, pop_time, self.now);
                 self.commit_popped(&item.key);
                 continue;
             }
             let attempt =
                 view.reconsume_times().max(0) as u32 + 1 + self.leases.attempts(&item.key, item.queue_offset);
-            let handle = self.handle_of(&item, &ask, topic);
+            let handle = self.handle_of(&item, pop_time, &ask);
             messages.push(PoppedMessage { handle, queue_offset: item.queue_offset, attempt, bytes });
         }
         if messages.is_empty() {
@@ -387,24 +426,33 @@ impl Broker {
         }
         let bytes = messages.iter().map(|message| message.bytes.len()).sum();
         self.traffic.got(topic, &ask.group, messages.len(), bytes, self.now);
-        let pop_time = messages.first().map_or(0, |message| message.handle.pop_time);
         let invisible_ms = ask.invisible.as_millis() as i64;
         self.reply_with_leases(id, Reply::Pop(Ok(Popped { messages, pop_time, invisible_ms, rest })));
     }
 
-    fn handle_of(&self, item: &Item, ask: &Pop, topic: TopicId) -> ReceiptHandle {
+    fn handle_of(&self, item: &Item, pop_time: i64, ask: &Pop) -> ReceiptHandle {
+        let retry = match self.topics.by_id(item.key.topic).map(|topic| &topic.name) {
+            Some(name) if *name == ask.topic => Retry::Normal,
+            Some(name) if *name == TopicName::pop_retry_apart(&ask.group, &ask.topic) => Retry::RetryV2,
+            _ => Retry::RetryV1,
+        };
         ReceiptHandle {
             start_offset: item.start_offset.0,
-            pop_time: item.pop_time,
+            pop_time,
             invisible_ms: ask.invisible.as_millis() as i64,
             revive_queue: if ask.ordered { ORDERED } else { 0 },
-            retry: if item.key.topic == topic { Retry::Normal } else { Retry::RetryV1 },
+            retry,
             broker: self.config.broker_name.clone(),
             queue_id: item.key.queue_id.0,
             queue_offset: item.queue_offset.0,
             log_offset: Some(item.extent.at),
         }
     }
+}
+
+/// The time asked for and the limit, both in ms, where a lease would be longer than one may be.
+pub(crate) fn too_long(invisible: Duration) -> Option<(u128, u128)> {
+    (invisible > INVISIBLE_MAX).then(|| (invisible.as_millis(), INVISIBLE_MAX.as_millis()))
 }
 
 /// What stands in a handle for the revive queue where the group consumes in order. Peer: `POP_ORDER_REVIVE_QUEUE`.

@@ -17,6 +17,8 @@ pub(crate) enum Then {
     Pull(Box<Reading>),
     /// A pop is answered.
     Pop(Box<Taken>),
+    /// A look at what could be popped is answered; so much is left.
+    Peek(RequestId, i64),
     /// Deliveries go on.
     Deliver(Vec<Extent>),
     /// A message is put into a retry or dead-letter topic.
@@ -86,6 +88,7 @@ impl Broker {
         match then {
             Then::Pull(reading) => self.pull_read(*reading, bytes),
             Then::Pop(taken) => self.pop_read(*taken, bytes),
+            Then::Peek(id, rest) => self.peek_read(id, rest, bytes),
             Then::Deliver(extents) => self.staged(extents, bytes),
             Then::SendBack(id, ask) => {
                 self.send_back_read(id, &ask, bytes.ok().and_then(|all| all.into_iter().next()));

@@ -35,6 +35,8 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         topics,
         groups,
         leases,
+        pop_retries,
+        consume_modes,
         views,
         recalled,
         halves,
@@ -58,6 +60,8 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         groups,
         clients: crate::client::Clients::default(),
         leases,
+        pop_retries,
+        consume_modes,
         locks: crate::lock::Locks::default(),
         recalled,
         halves,
@@ -92,6 +96,8 @@ struct Replay {
     topics: crate::topic::Topics,
     groups: crate::group::Groups,
     leases: crate::lease::Leases,
+    pop_retries: crate::pop_retry::PopRetries,
+    consume_modes: crate::assignment::ConsumeModes,
     views: schedule::Views,
     recalled: crate::recall::RecalledMessages,
     halves: crate::transaction::Halves,
@@ -111,6 +117,8 @@ impl Replay {
             topics: crate::topic::Topics::default(),
             groups: crate::group::Groups::default(),
             leases: crate::lease::Leases::default(),
+            pop_retries: crate::pop_retry::PopRetries::default(),
+            consume_modes: crate::assignment::ConsumeModes::default(),
             views: schedule::Views::new(),
             recalled: crate::recall::RecalledMessages::default(),
             halves: crate::transaction::Halves::default(),
@@ -161,6 +169,10 @@ impl Replay {
                     self.resets.put(group, topic, queue_id, offset);
                 }
                 record::Meta::Value { namespace, key, value } => self.values.put(namespace, key, value),
+                record::Meta::PopRetry { retry, topic, group } => self.pop_retries.put(retry, group, topic),
+                record::Meta::ConsumeMode { topic, group, mode } => {
+                    self.consume_modes.put(group, topic, mode);
+                }
                 record::Meta::BrokerName(_) => return None,
             },
             Kind::Checkpoint | Kind::Pad => {}
@@ -179,6 +191,8 @@ impl Replay {
         self.store.drop_topic(topic);
         self.offsets.drop_topic(topic);
         self.leases.drop_topic(topic);
+        self.pop_retries.drop_topic(topic);
+        self.consume_modes.drop_topic(topic);
         self.resets.drop_topic(topic);
         self.recalled.drop_topic(topic);
         self.topics.remove(topic);
@@ -188,6 +202,7 @@ impl Replay {
         self.groups.remove(group);
         self.offsets.drop_group(group);
         self.leases.drop_group(group);
+        self.consume_modes.drop_group(group);
         self.resets.drop_group(group);
     }
 
@@ -195,8 +210,8 @@ impl Replay {
         let view = View::parse(record.payload).ok()?;
         let topic = self.topics.by_name(view.topic())?;
         if record.header.reference != LogOffset(0) && !self.halves.remove(record.header.reference) {
-            let name = &self.topics.by_id(topic)?.name;
-            self.leases.restore_ended(name, record.header.reference, &self.topics, &self.store);
+            let (copied_to, of) = (self.topics.by_id(topic)?, record.header.reference);
+            self.leases.restore_ended(copied_to, of, &self.topics, &self.pop_retries, &self.store);
         }
         if view.topic() == HALF_TOPIC {
             let immunity = view.property(property::CHECK_IMMUNITY_TIME_IN_SECONDS);

@@ -7,7 +7,7 @@ use crate::read::Then;
 use crate::send_back::mark_retry;
 use bytes::Bytes;
 use journal::ReadError;
-use model::{GroupName, QueueId, TopicName};
+use model::{GroupName, QueueId};
 use wire::{message_id, stored};
 
 impl Broker {
@@ -22,7 +22,7 @@ impl Broker {
             let attempts = self.leases.attempts(&ended.key, ended.offset) + 1;
             if ordered && attempts < self.attempts_max(&ended.key.group) {
                 self.leases.again(&ended);
-                self.pop_touched.insert(self.leases.parent(ended.key.topic));
+                self.pop_touched.insert(self.pop_retries.popped(ended.key.topic));
             } else {
                 unordered.push(ended);
             }
@@ -73,25 +73,21 @@ impl Broker {
         let Ok((mut message, placed)) = stored::decode(bytes) else {
             return;
         };
-        let Some(topic) = self.topics.by_id(ended.key.topic).map(|topic| topic.name.clone()) else {
+        let Some(topic) = self.topics.by_id(ended.key.topic).cloned() else {
             return;
         };
         let attempts =
             message.reconsume_times.max(0) as u32 + 1 + self.leases.attempts(&ended.key, ended.offset);
         message.reconsume_times = message.reconsume_times.saturating_add(1);
         let id = message_id::encode(placed.store_host, placed.log_offset);
-        mark_retry(&mut message, topic.as_str(), &id);
+        mark_retry(&mut message, topic.name.as_str(), &id);
         if attempts >= self.attempts_max(group) {
             return self.append_dead_letter(group, &mut message, placed.log_offset);
         }
-        let retry = match topic.is_retry() {
+        let retry = match topic.name.is_retry() {
             true => topic,
-            false => TopicName::pop_retry(group, &topic),
+            false => self.pop_retry_or_make(group, &topic),
         };
-        let retry = self.topic_or_make(retry, 1);
-        if retry.id != ended.key.topic {
-            self.leases.set_parent(retry.id, ended.key.topic);
-        }
         self.stats.redelivered += 1;
         self.append_message(&retry, QueueId(0), &message, placed.log_offset);
     }

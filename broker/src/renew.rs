@@ -14,7 +14,7 @@ pub use crate::ack::AckError as RenewError;
 pub struct Renew {
     /// The group that popped the message.
     pub group: GroupName,
-    /// The topic that was popped (not its retry topic).
+    /// The topic that was popped, or its retry topic where it comes from there.
     pub topic: TopicName,
     /// What it was popped with; it stays good.
     pub handle: ReceiptHandle,

@@ -1,6 +1,7 @@
 //! What is asked of the broker, and what it answers: one variant a verb.
 
 use crate::ack::{Ack, AckError};
+use crate::assignment::{Assignment, GetAssignment, SetConsumeMode, SetConsumeModeError};
 use crate::cancel::Cancel;
 use crate::change_invisible::{ChangeInvisible, ChangeInvisibleError};
 use crate::client::{Consumers, ConsumersError, Disconnect, Register, RegisterError, Unregister};
@@ -9,9 +10,12 @@ use crate::group::{CreateGroup, CreateGroupError, GetGroup, GetGroups};
 use crate::kv::{GetValues, PutValue, PutValueError};
 use crate::lock::{Lock, Unlock};
 use crate::members::{Client, GetMembers, GetProducers, Members};
+use crate::notification::Notification;
 use crate::offset::{
     Bounds, CommitOffset, CommitOffsetError, GetBounds, QueryOffset, QueryOffsetError, SearchOffset,
 };
+use crate::park::CountParked;
+use crate::peek::{Peek, Peeked};
 use crate::pop::{Pop, PopError, Popped};
 use crate::progress::{
     Entries, GetEntries, GetEntriesError, GetGroupsOf, GetOffsets, GetProgress, GetTopicStats, GetTopicsOf,
@@ -98,6 +102,16 @@ verbs! {
     EndTransaction(EndTransaction) -> Result<(), EndTransactionError>;
     /// Take with leases.
     Pop(Pop) -> Result<Popped, PopError>;
+    /// Look at what a pop would take.
+    Peek(Peek) -> Result<Peeked, PopError>;
+    /// Ask whether a pop would find something.
+    Notification(Notification) -> Result<bool, PopError>;
+    /// Ask how many pops wait.
+    CountParked(CountParked) -> Result<usize, PopError>;
+    /// Ask which queues a member of a group reads.
+    GetAssignment(GetAssignment) -> Option<Assignment>;
+    /// Set how a group's members get a topic's messages.
+    SetConsumeMode(SetConsumeMode) -> Result<(), SetConsumeModeError>;
     /// Finish what was popped.
     Ack(Ack) -> Vec<Result<(), AckError>>;
     /// Let a lease end at another time.

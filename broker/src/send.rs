@@ -297,6 +297,10 @@ impl Broker {
             };
             return Ok(self.there_or_new(name, queues, TopicKind::Normal));
         }
+        if name.is_retry() {
+            // A pop's, which the server alone writes.
+            return Err(SendRefusal::SystemTopic { topic: name.clone() });
+        }
         match ask.auto_create {
             Some(AutoCreate { queues }) if self.config.auto_create_topics && !name.is_dead_letter() => {
                 let queues = queues.clamp(1, self.config.default_queues);

@@ -28,6 +28,16 @@ pub enum ConsumeKind {
     Pop,
 }
 
+/// How members of a group that leave it to the server get the messages of a topic. RocketMQ's
+/// `MessageRequestMode` and `popShareQueueNum`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConsumeMode {
+    /// Whether they pop; else they pull.
+    pub pop: bool,
+    /// How many other members' queues each pops besides its own; 0 and below: all queues.
+    pub share: i32,
+}
+
 /// Whether the members of a group share the messages or each get all. RocketMQ's `MessageModel`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageModel {

@@ -15,7 +15,7 @@ mod offset;
 mod time;
 mod topic;
 
-pub use client::{ClientId, ConnectionId, ConsumeFrom, ConsumeKind, MessageModel};
+pub use client::{ClientId, ConnectionId, ConsumeFrom, ConsumeKind, ConsumeMode, MessageModel};
 pub use group::Group;
 pub use level::{LevelTable, LevelTableError};
 pub use message::{Message, Properties};

@@ -61,7 +61,7 @@ pub enum NameError {
     },
 }
 
-fn checked(what: &'static str, name: &str, limit: usize) -> Result<Arc<str>, NameError> {
+fn checked(what: &'static str, name: &str, limit: usize, also: &str) -> Result<Arc<str>, NameError> {
     if name.trim().is_empty() {
         return Err(NameError::Blank { what });
     }
@@ -69,22 +69,28 @@ fn checked(what: &'static str, name: &str, limit: usize) -> Result<Arc<str>, Nam
     if name.len() > limit {
         return Err(NameError::TooLong { what, name: shown(), length: name.len(), limit });
     }
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '%' | '|' | '_' | '-');
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "%|_-".contains(c) || also.contains(c);
     if let Some(found) = name.chars().find(|&c| !allowed(c)) {
         return Err(NameError::BadCharacter { what, name: shown(), found });
     }
     Ok(name.into())
 }
 
-/// A topic's name: 1 to 127 of `%|a-zA-Z0-9_-`; to 255 for `%RETRY%…` and `%DLQ%…`. Cheap to clone.
+/// A topic's name: 1 to 127 of `%|a-zA-Z0-9_-`; to 255 for `%RETRY%…`, which may hold a `+` besides, and
+/// `%DLQ%…`. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TopicName(Arc<str>);
 
 impl TopicName {
     /// Takes `name` where it fits the rules. A system topic's name fits; see [`is_system_topic`].
     pub fn new(name: &str) -> Result<Self, NameError> {
-        let derived = name.starts_with(RETRY_PREFIX) || name.starts_with(DLQ_PREFIX);
-        checked("topic", name, if derived { RETRY_TOPIC_MAX } else { TOPIC_MAX }).map(Self)
+        let (limit, also) = match () {
+            // Neither group nor topic may hold a `+`, so that it parts them without doubt.
+            () if name.starts_with(RETRY_PREFIX) => (RETRY_TOPIC_MAX, "+"),
+            () if name.starts_with(DLQ_PREFIX) => (RETRY_TOPIC_MAX, ""),
+            () => (TOPIC_MAX, ""),
+        };
+        checked("topic", name, limit, also).map(Self)
     }
 
     /// The retry topic of a group that pulls: `%RETRY%group`.
@@ -92,9 +98,15 @@ impl TopicName {
         Self(format!("{RETRY_PREFIX}{group}").into())
     }
 
-    /// The retry topic of a group that pops from `topic`: `%RETRY%group_topic`.
+    /// The retry topic of a group that pops from `topic`: `%RETRY%group_topic`. Groups and topics hold `_` too,
+    /// so another pair may have the same.
     pub fn pop_retry(group: &GroupName, topic: &TopicName) -> Self {
         Self(format!("{RETRY_PREFIX}{group}_{topic}").into())
+    }
+
+    /// The same in the form that no other pair has: `%RETRY%group+topic`.
+    pub fn pop_retry_apart(group: &GroupName, topic: &TopicName) -> Self {
+        Self(format!("{RETRY_PREFIX}{group}+{topic}").into())
     }
 
     /// The dead-letter topic of a group: `%DLQ%group`.
@@ -136,7 +148,7 @@ pub struct GroupName(Arc<str>);
 impl GroupName {
     /// Takes `name` where it fits the rules.
     pub fn new(name: &str) -> Result<Self, NameError> {
-        checked("group", name, GROUP_MAX).map(Self)
+        checked("group", name, GROUP_MAX, "").map(Self)
     }
 
     /// The name.

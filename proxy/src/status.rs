@@ -99,6 +99,7 @@ impl From<PopError> for Refused {
             PopError::NamesTooLong(_) => Code::IllegalConsumerGroup,
             PopError::TopicUnknown { .. } => Code::TopicNotFound,
             PopError::QueueUnknown { .. } | PopError::TooMany { .. } => Code::BadRequest,
+            PopError::InvisibleTooLong { .. } => Code::IllegalInvisibleTime,
             PopError::TooManyParked { .. } => Code::TooManyRequests,
             PopError::Unreadable { .. } | PopError::Unavailable { .. } => Code::InternalServerError,
         };
@@ -110,7 +111,10 @@ impl From<AckError> for Refused {
     fn from(error: AckError) -> Self {
         let code = match error {
             // A client that is told so stops trying, which is right: the message comes again by itself.
-            AckError::LeaseOver | AckError::OffsetUnknown { .. } => Code::InvalidReceiptHandle,
+            AckError::LeaseOver | AckError::OffsetUnknown { .. } | AckError::QueueUnknown { .. } => {
+                Code::InvalidReceiptHandle
+            }
+            AckError::InvisibleTooLong { .. } => Code::IllegalInvisibleTime,
             AckError::TopicUnknown { .. } => Code::TopicNotFound,
             AckError::Unavailable { .. } => Code::InternalServerError,
         };

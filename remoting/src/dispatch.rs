@@ -1,11 +1,11 @@
 //! Which verb a request is for.
 
-use crate::admin;
 use crate::answer::{Answer, Answered, Refused};
 use crate::caller::Caller;
+use crate::{ack, admin, assignment};
 use crate::{
-    client_config, cluster, consumers, end_transaction, group, heartbeat, lock, offset, pull, query, recall,
-    route, send, send_back, topic, unregister,
+    client_config, cluster, consumers, end_transaction, group, heartbeat, lock, offset, pop, pull, query,
+    recall, route, send, send_back, topic, unregister,
 };
 use bytes::Bytes;
 use std::sync::Arc;
@@ -46,6 +46,15 @@ async fn by_code(caller: &Caller, code: RequestCode, request: Command) -> Answer
         RequestCode::ConsumerSendMsgBack => send_back::send_back(caller, &request).await,
         RequestCode::RecallMessage => Ok(recall::recall(caller, &request).await),
         RequestCode::PullMessage | RequestCode::LitePullMessage => pull::pull(caller, &request).await,
+        RequestCode::PopMessage => pop::pop(caller, &request).await,
+        RequestCode::PeekMessage => pop::peek(caller, &request).await,
+        RequestCode::Notification => pop::notification(caller, &request).await,
+        RequestCode::PollingInfo => pop::polling_info(caller, &request).await,
+        RequestCode::AckMessage => ack::ack(caller, &request).await,
+        RequestCode::BatchAckMessage => ack::batch_ack(caller, &request).await,
+        RequestCode::ChangeMessageInvisibletime => ack::change_invisible(caller, &request).await,
+        RequestCode::QueryAssignment => assignment::query(caller, &request).await,
+        RequestCode::SetMessageRequestMode => assignment::set_mode(caller, &request).await,
         RequestCode::EndTransaction => end_transaction::end_transaction(caller, &request).await,
         RequestCode::QueryMessage => query::query(caller, &request).await,
         RequestCode::ViewMessageById => query::view(caller, &request).await,

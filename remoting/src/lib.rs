@@ -12,8 +12,10 @@
 //! This room decides nothing about messages: each refusal of the service has its code here, and its text is
 //! the refusal's own. It knows no file, no clock but for timeouts, and no other front.
 
+mod ack;
 mod admin;
 mod answer;
+mod assignment;
 mod caller;
 mod client_config;
 mod cluster;
@@ -26,6 +28,7 @@ mod heartbeat;
 mod lock;
 mod notify;
 mod offset;
+mod pop;
 mod pull;
 mod query;
 mod recall;

@@ -7,6 +7,7 @@ mod connection;
 mod errors;
 mod filter;
 mod message;
+mod pop;
 mod tools;
 mod transaction;
 

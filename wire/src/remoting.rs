@@ -8,7 +8,9 @@
 //! Nothing here decides what to answer: a field that cannot be read is a [`FieldError`] that names it, a
 //! frame that cannot be read a [`DecodeError`], after which the stream of bytes is lost.
 
+pub mod ack;
 pub mod admin;
+pub mod assignment;
 pub mod batch;
 pub mod client_config;
 pub mod cluster;
@@ -23,6 +25,7 @@ pub mod language;
 pub mod lock;
 pub mod notify;
 pub mod offset;
+pub mod pop;
 pub mod pull;
 pub mod query;
 pub mod recall;

@@ -25,3 +25,17 @@ fn a_retry_topic_names_its_group() {
     assert_eq!(retry.as_str(), "%RETRY%g");
     assert_eq!(retry.retry_group(), Some(group));
 }
+
+#[test]
+fn a_retry_topics_two_forms_fit_the_rules_and_no_other_name_holds_a_plus() {
+    let pair = |group, topic| (GroupName::new(group).unwrap(), TopicName::new(topic).unwrap());
+    let (one, other) = (pair("a", "b_c"), pair("a_b", "c"));
+    assert_eq!(TopicName::pop_retry(&one.0, &one.1), TopicName::pop_retry(&other.0, &other.1));
+    for (group, topic) in [&one, &other] {
+        let apart = TopicName::pop_retry_apart(group, topic);
+        assert_eq!(TopicName::new(apart.as_str()), Ok(apart));
+    }
+    assert_eq!(TopicName::pop_retry_apart(&one.0, &one.1).as_str(), "%RETRY%a+b_c");
+    assert!(TopicName::new("a+b").is_err() && TopicName::new("%DLQ%a+b").is_err());
+    assert!(GroupName::new("a+b").is_err() && GroupName::new("%RETRY%a+b").is_err());
+}

@@ -39,6 +39,18 @@ impl<'a> Fields<'a> {
         Ok(u32::from_le_bytes(self.array(field)?))
     }
 
+    pub(super) fn i32(&mut self, field: &'static str) -> Result<i32, RecordError> {
+        Ok(i32::from_le_bytes(self.array(field)?))
+    }
+
+    pub(super) fn truth(&mut self, field: &'static str) -> Result<bool, RecordError> {
+        match self.u8(field)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            found => Err(self.unknown(field, found, 1)),
+        }
+    }
+
     pub(super) fn i64(&mut self, field: &'static str) -> Result<i64, RecordError> {
         Ok(i64::from_le_bytes(self.array(field)?))
     }

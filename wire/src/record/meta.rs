@@ -1,6 +1,8 @@
 //! Changes of topics, groups and names.
 
-use model::{Group, GroupName, Permission, QueueId, QueueOffset, Topic, TopicId, TopicKind, TopicName};
+use model::{
+    ConsumeMode, Group, GroupName, Permission, QueueId, QueueOffset, Topic, TopicId, TopicKind, TopicName,
+};
 
 use super::RecordError;
 use super::fields::{Fields, push_text};
@@ -16,6 +18,8 @@ const BROKER_NAME: u8 = 5;
 const OFFSET_RESET: u8 = 6;
 const VALUE: u8 = 7;
 const VALUE_REMOVED: u8 = 8;
+const POP_RETRY: u8 = 9;
+const CONSUME_MODE: u8 = 10;
 
 /// The kinds a topic can have, at the numbers they are written by.
 const KINDS: [TopicKind; 5] =
@@ -27,7 +31,8 @@ const KINDS: [TopicKind; 5] =
 /// |---:|------:|---------|-----------------------------------------------------------------------|
 /// |  0 |     1 | version | 1                                                                     |
 /// |  1 |     1 | change  | 1 topic, 2 topic deleted, 3 group, 4 group deleted, 5 broker name,    |
-/// |    |       |         | 6 offset reset, 7 value, 8 value removed                              |
+/// |    |       |         | 6 offset reset, 7 value, 8 value removed, 9 pop retry, 10 consume     |
+/// |    |       |         | mode                                                                  |
 /// |  2 |     … |         | by the change, below                                                  |
 ///
 /// | change        | fields in order                                                                    |
@@ -40,6 +45,8 @@ const KINDS: [TopicKind; 5] =
 /// | offset reset  | topic id u32, queue id u32, offset i64, group text                                 |
 /// | value         | namespace text, key text, value text                                               |
 /// | value removed | namespace text, key text                                                           |
+/// | pop retry     | retry topic id u32, topic id u32, group text                                       |
+/// | consume mode  | topic id u32, share i32, pop u8 (0 pull, 1 pop), group text                        |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meta {
     /// A topic was made or changed.
@@ -77,6 +84,24 @@ pub enum Meta {
         key: String,
         /// It; `None` where it was taken away.
         value: Option<String>,
+    },
+    /// A topic is the retry topic of a group that pops from another.
+    PopRetry {
+        /// The retry topic.
+        retry: TopicId,
+        /// The topic popped from.
+        topic: TopicId,
+        /// The group.
+        group: GroupName,
+    },
+    /// How the members of a group that leave that to the server get a topic's messages.
+    ConsumeMode {
+        /// The topic.
+        topic: TopicId,
+        /// The group.
+        group: GroupName,
+        /// How.
+        mode: ConsumeMode,
     },
 }
 
@@ -138,6 +163,19 @@ impl Meta {
                     push_text(value, into);
                 }
             }
+            Self::PopRetry { retry, topic, group } => {
+                into.push(POP_RETRY);
+                into.extend_from_slice(&retry.0.to_le_bytes());
+                into.extend_from_slice(&topic.0.to_le_bytes());
+                push_text(group.as_str(), into);
+            }
+            Self::ConsumeMode { topic, group, mode: ConsumeMode { pop, share } } => {
+                into.push(CONSUME_MODE);
+                into.extend_from_slice(&topic.0.to_le_bytes());
+                into.extend_from_slice(&share.to_le_bytes());
+                into.push(u8::from(*pop));
+                push_text(group.as_str(), into);
+            }
         }
     }
 
@@ -170,7 +208,21 @@ impl Meta {
                 let value = (change == VALUE).then(|| fields.text("value").map(str::to_owned)).transpose()?;
                 Self::Value { namespace, key, value }
             }
-            found => return Err(fields.unknown("change", found, VALUE_REMOVED)),
+            POP_RETRY => {
+                let retry = TopicId(fields.u32("retry topic id")?);
+                let topic = TopicId(fields.u32("topic id")?);
+                let group = fields.text("group")?;
+                Self::PopRetry { retry, topic, group: fields.name(GroupName::new(group))? }
+            }
+            CONSUME_MODE => {
+                let topic = TopicId(fields.u32("topic id")?);
+                let share = fields.i32("share")?;
+                let pop = fields.truth("pop")?;
+                let group = fields.text("group")?;
+                let group = fields.name(GroupName::new(group))?;
+                Self::ConsumeMode { topic, group, mode: ConsumeMode { pop, share } }
+            }
+            found => return Err(fields.unknown("change", found, CONSUME_MODE)),
         };
         fields.end()?;
         Ok(meta)
@@ -196,11 +248,7 @@ fn topic(fields: &mut Fields<'_>) -> Result<Topic, RecordError> {
     let kind = fields.u8("kind")?;
     let kind =
         *KINDS.get(usize::from(kind)).ok_or_else(|| fields.unknown("kind", kind, KINDS.len() as u8 - 1))?;
-    let order = match fields.u8("order")? {
-        0 => false,
-        1 => true,
-        found => return Err(fields.unknown("order", found, 1)),
-    };
+    let order = fields.truth("order")?;
     let name = fields.text("topic")?;
     let name = fields.name(TopicName::new(name))?;
     Ok(Topic { name, id, read_queues, write_queues, permission, kind, order, sys_flag })

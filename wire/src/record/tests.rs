@@ -1,5 +1,7 @@
 use super::*;
-use model::{Group, GroupName, Permission, QueueId, QueueOffset, Topic, TopicId, TopicKind, TopicName};
+use model::{
+    ConsumeMode, Group, GroupName, Permission, QueueId, QueueOffset, Topic, TopicId, TopicKind, TopicName,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -60,6 +62,15 @@ fn layouts_are_those_of_the_tables() {
     let removed = [1, 8, 1, 0, 0, 0, b'n', 1, 0, 0, 0, b'k'];
     assert_eq!(bytes(|into| value(None).encode(into)), removed);
 
+    let group = GroupName::new("g").unwrap();
+    let retry = Meta::PopRetry { retry: TopicId(9), topic: TopicId(1), group: group.clone() };
+    let expected = [1, 9, 9, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, b'g'];
+    assert_eq!(bytes(|into| retry.encode(into)), expected);
+    let mode = ConsumeMode { pop: true, share: -1 };
+    let mode = Meta::ConsumeMode { topic: TopicId(9), group, mode };
+    let expected = [1, 10, 9, 0, 0, 0, 255, 255, 255, 255, 1, 1, 0, 0, 0, b'g'];
+    assert_eq!(bytes(|into| mode.encode(into)), expected);
+
     let (topic, queue_id) = (TopicId(1), QueueId(2));
     let entry = OffsetEntry { group: "g".into(), topic, queue_id, offset: QueueOffset(3) };
     let expected = [1, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'g'];
@@ -89,8 +100,8 @@ fn what_is_no_record_is_refused_with_the_place() {
     assert_eq!(Acks::decode(&[1, 255, 255, 255, 255]), Err(short));
     let trailing = RecordError::Trailing { record: "leases", at: 5, length: 6 };
     assert_eq!(Leases::decode(&[1, 0, 0, 0, 0, 0]), Err(trailing));
-    let unknown = RecordError::Unknown { record: "meta", field: "change", found: 9, known: 8 };
-    assert_eq!(Meta::decode(&[1, 9]), Err(unknown));
+    let unknown = RecordError::Unknown { record: "meta", field: "change", found: 11, known: 10 };
+    assert_eq!(Meta::decode(&[1, 11]), Err(unknown));
     let text = RecordError::NotUtf8 { record: "meta", field: "broker name" };
     assert_eq!(Meta::decode(&[1, 5, 1, 0, 0, 0, 0xFF]), Err(text));
     assert!(matches!(Meta::decode(&[1, 4, 1, 0, 0, 0, b' ']), Err(RecordError::Name { record: "meta", .. })));
@@ -146,6 +157,15 @@ fn metas() -> impl Strategy<Value = Meta> {
         ),
         (".{0,60}", ".{0,60}", proptest::option::of(".{0,60}"))
             .prop_map(|(namespace, key, value)| { Meta::Value { namespace, key, value } }),
+        ("[a-z%_]{1,60}", any::<[u32; 2]>()).prop_map(|(group, [retry, topic])| Meta::PopRetry {
+            retry: TopicId(retry),
+            topic: TopicId(topic),
+            group: GroupName::new(&group).unwrap(),
+        }),
+        ("[a-z%_]{1,60}", any::<(u32, bool, i32)>()).prop_map(|(group, (topic, pop, share))| {
+            let group = GroupName::new(&group).unwrap();
+            Meta::ConsumeMode { topic: TopicId(topic), group, mode: ConsumeMode { pop, share } }
+        }),
     ]
 }
 

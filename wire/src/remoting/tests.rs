@@ -81,6 +81,16 @@ round_trips! {
     a_recall_survives_the_wire: recall::Header;
     a_recall_answer_survives_the_wire: recall::Answer;
     a_change_of_consumers_survives_the_wire: notify::ConsumersChanged;
+    a_pop_survives_the_wire: pop::Header;
+    a_pop_answer_survives_the_wire: pop::Answer;
+    a_peek_survives_the_wire: pop::Peek;
+    a_notification_survives_the_wire: pop::Notification;
+    a_notification_answer_survives_the_wire: pop::NotificationAnswer;
+    a_question_for_waiting_pops_survives_the_wire: pop::PollingInfo;
+    a_number_of_waiting_pops_survives_the_wire: pop::PollingInfoAnswer;
+    an_ack_survives_the_wire: ack::Header;
+    a_changed_lease_survives_the_wire: ack::Change;
+    a_changed_lease_answer_survives_the_wire: ack::ChangeAnswer;
 }
 
 proptest! {
