@@ -80,6 +80,23 @@ pub(crate) fn wanted(
     Ok(Wanted::At { deliver_at, level: 0, clamped_from: None })
 }
 
+/// The delay level to take for the moment that a message asks for, where it asks for one. A moment past the
+/// limit is refused as it is without levels; one that has passed takes the shortest.
+///
+/// Peer: `SendMessageActivity#fillDelayMessageProperty` with `useDelayLevel` (5.x), where the level wins as well.
+pub(crate) fn as_level(
+    properties: &Properties,
+    now: Timestamp,
+    config: &Config,
+) -> Result<Option<u32>, SendRefusal> {
+    let name = property::TIMER_DELIVER_MS;
+    let Some(value) = properties.get(name) else { return Ok(None) };
+    let asked: i64 = number(name, value)?;
+    let delay_ms = asked.saturating_sub(now.as_millis());
+    ahead(name, value, now, Some(delay_ms), config.max_delay_ms)?;
+    Ok(Some(config.levels.longer_than(delay_ms)))
+}
+
 fn number<N: std::str::FromStr>(property: &'static str, value: &str) -> Result<N, SendRefusal> {
     value
         .parse()

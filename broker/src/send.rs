@@ -21,6 +21,8 @@ pub struct Send {
     pub auto_create: Option<AutoCreate>,
     /// Whether each message's kind must be the topic's (the proxy's ports).
     pub check_kind: bool,
+    /// Whether a moment asked for becomes the delay level that is just longer than the time until then.
+    pub as_level: bool,
     /// Whether they are one batch in one queue (remoting), in which no delay is allowed.
     pub batch: bool,
     /// The retries the client allows, on a send to `%RETRY%group`.
@@ -220,6 +222,7 @@ struct Asked {
     queue_id: Option<QueueId>,
     batch: bool,
     check_kind: bool,
+    as_level: bool,
     retry: bool,
 }
 
@@ -264,6 +267,7 @@ impl Broker {
             queue_id: ask.queue_id.or_else(|| ask.batch.then(|| self.topics.next_queue(&topic))),
             batch: ask.batch,
             check_kind: ask.check_kind,
+            as_level: ask.as_level,
             retry: ask.topic.is_retry(),
         };
         let mut checked = Vec::with_capacity(ask.messages.len());
@@ -351,6 +355,11 @@ impl Broker {
             if name != property::RETRY_TOPIC || !asked.retry {
                 message.properties.remove(name);
             }
+        }
+        if asked.as_level
+            && let Some(level) = schedule::as_level(&message.properties, self.now.wall, &self.config)?
+        {
+            message.properties.set(property::DELAY, level.to_string());
         }
         // A retry that became a dead letter is not delayed, whatever it asked for.
         let wanted = match asked.retry && topic.name.is_dead_letter() {

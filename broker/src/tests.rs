@@ -206,6 +206,7 @@ fn send(to: &str, body: &str, properties: &[(&str, &str)]) -> Send {
         messages: vec![message(body, properties)],
         auto_create: Some(AutoCreate { queues: 4 }),
         check_kind: false,
+        as_level: false,
         batch: false,
         max_reconsume_times: None,
     }

@@ -28,6 +28,7 @@ pub(crate) async fn send(
         // gRPC's topics are made by an administrator, with a kind.
         auto_create: None,
         check_kind: proxy.settings.check_kind,
+        as_level: proxy.settings.use_delay_level,
         batch: false,
         max_reconsume_times: None,
     };

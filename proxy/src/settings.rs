@@ -17,6 +17,8 @@ pub struct Settings {
     pub property_bytes_max: usize,
     /// Whether a message's kind must be its topic's. Peer: `enableTopicMessageTypeCheck`.
     pub check_kind: bool,
+    /// Whether a delivery time becomes the delay level that is just longer. Peer: `useDelayLevel`.
+    pub use_delay_level: bool,
     /// The shortest lease a receive may ask for. Peer: `minInvisibleTimeMillsForRecv`.
     pub lease_min: Duration,
     /// The longest lease, by receive or by change. Peer: `maxInvisibleTimeMills`.
@@ -40,6 +42,7 @@ impl Default for Settings {
             properties_max: 128,
             property_bytes_max: 16 << 10,
             check_kind: true,
+            use_delay_level: false,
             lease_min: Duration::from_secs(10),
             lease_max: Duration::from_hours(12),
             lease_auto: Duration::from_mins(1),

@@ -50,6 +50,8 @@ async fn store(caller: &Caller, request: Command, spelling: Spelling) -> Answere
         messages: messages(caller, &header, request)?,
         auto_create: may_create.then(|| AutoCreate { queues: wish.min(settings.default_topic_queues) }),
         check_kind: settings.check_kind,
+        // As RocketMQ: it turns only the moments of gRPC into levels.
+        as_level: false,
         batch: header.batch,
         max_reconsume_times: header.max_reconsume_times,
     };

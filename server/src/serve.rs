@@ -92,6 +92,7 @@ async fn run(settings: &Settings, raw: Raw, began: Instant) -> Result<(), Failur
     let process = ThisProcess::new(settings.data.clone(), broker_name, store_host, name_server, raw);
     engine.service().set_process(Arc::new(process));
     let fronts = Fronts::open(listeners, engine.service(), settings, store_host, &tls);
+    let watching = tokio::spawn(tls.watch());
     // Nobody may be there to read it; the server serves all the same.
     let _ = writeln!(std::io::stdout(), "{told}ready in {} ms", began.elapsed().as_millis());
     if !settings.listen.is_loopback() {
@@ -122,6 +123,7 @@ async fn run(settings: &Settings, raw: Raw, began: Instant) -> Result<(), Failur
         tracing::error!("stopped by a second signal: what was not yet acknowledged may be lost");
         std::process::exit(i32::from(Exit::Signal as u8));
     });
+    watching.abort();
     fronts.close().await;
     log_counts(&engine.stats());
     // Blocking: it writes and syncs. Nothing else is left for this thread to do.
@@ -249,6 +251,8 @@ impl Settings {
     fn proxy(&self) -> proxy::Settings {
         proxy::Settings {
             body_max: self.max_body_bytes,
+            check_kind: self.check_message_types,
+            use_delay_level: self.use_delay_level,
             clients_max: self.max_connections,
             ..proxy::Settings::default()
         }

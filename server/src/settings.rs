@@ -78,8 +78,12 @@ pub struct Settings {
     pub max_delay_ms: i64,
     /// The delay levels.
     pub levels: LevelTable,
+    /// Whether gRPC's delivery times become levels.
+    pub use_delay_level: bool,
     /// Whether arbitrary due times are taken.
     pub timer_enabled: bool,
+    /// Whether gRPC's messages must be of their topic's type.
+    pub check_message_types: bool,
     /// The longest body, in bytes.
     pub max_body_bytes: usize,
     /// Whether sends make topics.
@@ -227,7 +231,9 @@ impl Settings {
             })?,
             max_delay_ms,
             levels: levels(raw, max_delay_ms)?,
+            use_delay_level: read(raw, "use_delay_level", value::switch)?,
             timer_enabled: read(raw, "timer", value::switch)?,
+            check_message_types: read(raw, "check_message_types", value::switch)?,
             max_body_bytes: read(raw, "max_body_bytes", |text| value::bytes(text, KIB, 64 * MIB))? as usize,
             auto_create_topics: read(raw, "auto_create_topics", value::switch)?,
             auto_create_groups: read(raw, "auto_create_groups", value::switch)?,

@@ -2,16 +2,23 @@
 //!
 //! Some RocketMQ clients use TLS unless told otherwise and accept any certificate; a self-signed one lets them
 //! in without a word. Whoever wants more than that brings a certificate.
+//!
+//! The files are looked at while the server runs: a certificate that was replaced is shown to whoever comes next.
+//! Connections that are open keep theirs.
 
 use crate::settings::{OwnCertificate, Settings};
 use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
 
 const CERT_FILE: &str = "tls-cert.pem";
 const KEY_FILE: &str = "tls-key.pem";
@@ -25,6 +32,26 @@ pub struct Tls {
     pub remoting: Arc<ServerConfig>,
     /// The certificate's file, for people who want their clients to check it.
     pub cert: PathBuf,
+    key: PathBuf,
+    /// How the two files were when they were read.
+    written: [Option<Written>; 2],
+    shown: Arc<Shown>,
+}
+
+/// When a file was written last, and how many bytes it has.
+type Written = (SystemTime, u64);
+
+/// How often the certificate's files are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// The certificate that clients are shown.
+#[derive(Debug)]
+struct Shown(RwLock<Arc<CertifiedKey>>);
+
+impl ResolvesServerCert for Shown {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner)))
+    }
 }
 
 /// Why there is no certificate to show.
@@ -78,14 +105,61 @@ impl Tls {
             Some(own) => own.clone(),
             None => saved_or_made(&settings.data, settings.advertise)?,
         };
-        let remoting = server_config(&cert, &key)?;
+        // First, so that no change in between goes unseen.
+        let written = [written(&cert), written(&key)];
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let shown = Arc::new(Shown(RwLock::new(Arc::new(read(&cert, &key, &provider)?))));
+        let resolver: Arc<dyn ResolvesServerCert> = Arc::clone(&shown) as _;
+        let remoting = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|source| TlsError::Unusable { cert: cert.clone(), key: key.clone(), source })?
+            .with_no_client_auth()
+            .with_cert_resolver(resolver);
         let mut grpc = remoting.clone();
         grpc.alpn_protocols = vec![b"h2".to_vec()];
-        Ok(Self { grpc: Arc::new(grpc), remoting: Arc::new(remoting), cert })
+        Ok(Self { grpc: Arc::new(grpc), remoting: Arc::new(remoting), cert, key, written, shown })
+    }
+
+    /// Looks at the files for ever, and shows what was replaced. What cannot be used is told of once, and the
+    /// certificate before it stays.
+    pub async fn watch(self) {
+        let mut seen = self.written;
+        let mut every = tokio::time::interval(LOOK_EVERY);
+        loop {
+            every.tick().await;
+            let now = [written(&self.cert), written(&self.key)];
+            if now == seen {
+                continue;
+            }
+            seen = now;
+            match self.reload() {
+                Ok(()) => {
+                    tracing::info!(cert = %self.cert.display(), "the certificate was replaced; who comes now is shown it");
+                }
+                Err(error) => tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the certificate's files have changed and cannot be used; the one before is still shown"
+                ),
+            }
+        }
+    }
+
+    /// Reads the files again, and shows what they hold.
+    fn reload(&self) -> Result<(), TlsError> {
+        let key = read(&self.cert, &self.key, &rustls::crypto::ring::default_provider())?;
+        *self.shown.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(key);
+        Ok(())
     }
 }
 
-fn server_config(cert: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
+/// How a file is now; nothing where there is none.
+fn written(path: &Path) -> Option<Written> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
+}
+
+/// A certificate and its key, which must fit.
+fn read(cert: &Path, key: &Path, provider: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
     let unread = |what, path: &Path, key, source| TlsError::Read { what, path: path.to_owned(), key, source };
     let chain = CertificateDer::pem_file_iter(cert)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
@@ -95,11 +169,11 @@ fn server_config(cert: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
     }
     let private =
         PrivateKeyDer::from_pem_file(key).map_err(|source| unread("private key", key, "tls_key", source))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, private))
-        .map_err(|source| TlsError::Unusable { cert: cert.to_owned(), key: key.to_owned(), source })
+    CertifiedKey::from_der(chain, private, provider).map_err(|source| TlsError::Unusable {
+        cert: cert.to_owned(),
+        key: key.to_owned(),
+        source,
+    })
 }
 
 /// The data folder's certificate. Only where both files are there it is used again: half a pair is made anew.

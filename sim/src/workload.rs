@@ -107,6 +107,7 @@ impl Workload {
             messages: vec![message],
             auto_create: Some(AutoCreate { queues: QUEUES }),
             check_kind: false,
+            as_level: false,
             batch: false,
             max_reconsume_times: None,
         };

@@ -81,6 +81,31 @@ fn a_moment_past_the_limit_is_refused_with_the_limit() {
 }
 
 #[test]
+fn a_moment_within_the_limit_has_a_level_and_what_is_none_is_refused() {
+    let mut config = Config::new("b", "127.0.0.1:10911".parse().unwrap());
+    config.max_delay_ms = 86_400_000;
+    // Levels are there without the timer as well.
+    config.timer_enabled = false;
+    let level = |name, value: &str| as_level(&[(name, value)].into_iter().collect(), NOW, &config);
+    let moment = |ms: i64| level("TIMER_DELIVER_MS", &(NOW.as_millis() + ms).to_string());
+    for (ms, expected) in [(999, 1), (1000, 2), (86_400_000, 18), (0, 1), (-60_000, 1)] {
+        assert_eq!(moment(ms), Ok(Some(expected)), "{ms} ms ahead");
+    }
+    for value in ["0", "-1", "-9223372036854775808"] {
+        assert_eq!(level("TIMER_DELIVER_MS", value), Ok(Some(1)), "{value} has passed");
+    }
+    assert!(matches!(moment(86_400_001), Err(SendRefusal::TooFar { limit_ms: 86_400_000, .. })));
+    assert!(matches!(
+        level("TIMER_DELIVER_MS", &i64::MAX.to_string()),
+        Err(SendRefusal::TooFar { property: "TIMER_DELIVER_MS", .. })
+    ));
+    assert!(matches!(level("TIMER_DELIVER_MS", "soon"), Err(SendRefusal::DelayNotANumber { .. })));
+    for name in ["TIMER_DELAY_SEC", "TIMER_DELAY_MS", "DELAY", "K"] {
+        assert_eq!(level(name, "5"), Ok(None), "{name} is no moment");
+    }
+}
+
+#[test]
 fn a_settled_message_carries_no_live_instruction() {
     let mut properties: Properties =
         [("DELAY", "3"), ("TIMER_DELAY_SEC", "1"), ("TIMER_DELAY_MS", "1"), ("K", "v")].into_iter().collect();

@@ -119,6 +119,32 @@ fn a_level_above_the_last_is_taken_as_the_last_and_told() {
 }
 
 #[test]
+fn a_moment_taken_as_a_level_comes_with_it() {
+    let mut rig = Rig::new();
+    let moment = |body, ms: i64| {
+        let moment = (BEGIN + ms).to_string();
+        Send { as_level: true, ..send("t", body, &[("TIMER_DELIVER_MS", &moment)]) }
+    };
+    for (body, ms) in [("4s", 4000), ("5s", 5000), ("past", -60_000), ("3h", 3 * 3_600_000)] {
+        rig.send(moment(body, ms));
+    }
+    let refused = rig.ask(moment("far", 3654 * 86_400_000)).unwrap_err().why;
+    assert!(matches!(refused, SendRefusal::TooFar { .. }), "{refused}");
+    let level = |of| rig.broker.views.bounds(of).1.0;
+    assert_eq!([level(0), level(1), level(2), level(3), level(18)], [0, 1, 1, 1, 1]);
+    let ends = [(1000, "past"), (5000, "4s"), (10_000, "5s"), (7_200_000, "3h")];
+    for (came, (after, _)) in ends.into_iter().enumerate() {
+        rig.pass(BEGIN + after - 1 - rig.now.wall.as_millis());
+        assert_eq!(rig.bodies("t").len(), came, "{after} ms after the sends, but one");
+        rig.pass(1);
+        assert_eq!(rig.bodies("t").len(), came + 1, "{after} ms after the sends");
+    }
+    assert_eq!(rig.bodies("t"), ["past", "4s", "5s", "3h"]);
+    let shown = property(&rig.pull("t", 1).messages[0], "TIMER_DELIVER_MS");
+    assert_eq!(shown, Some((BEGIN + 5000).to_string()), "the moment it was delivered for");
+}
+
+#[test]
 fn the_clock_going_back_makes_nothing_early_and_nothing_twice() {
     let mut rig = Rig::new();
     rig.send(send("t", "a", &[("TIMER_DELAY_MS", "1000")]));

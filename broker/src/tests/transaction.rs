@@ -81,6 +81,20 @@ fn a_delayed_half_waits_from_its_commit_on_and_a_moment_stands() {
 }
 
 #[test]
+fn a_half_whose_moment_is_taken_as_a_level_waits_from_its_commit_on() {
+    let mut rig = Rig::new();
+    let moment = (BEGIN + 4000).to_string();
+    let properties = [("TRAN_MSG", "true"), ("PGROUP", PRODUCER), ("TIMER_DELIVER_MS", &moment)];
+    let sent = rig.send(Send { as_level: true, ..send("t", "x", &properties) });
+    rig.pass(3000);
+    rig.ask(end(&sent, Resolution::Commit)).unwrap();
+    rig.pass(4999);
+    assert!(rig.bodies("t").is_empty());
+    rig.pass(1);
+    assert_eq!(rig.bodies("t"), ["x"]);
+}
+
+#[test]
 fn a_producer_that_does_not_say_is_asked_with_the_same_places_and_at_last_no_more() {
     let mut rig = Rig::new();
     register(&mut rig);

@@ -51,6 +51,7 @@ async fn each_message_of_a_call_has_an_entry_of_its_own() {
     assert_eq!(first.transaction_id, "");
     let asked = asked.lock().unwrap();
     let ask = &asked[0];
+    assert!(!ask.as_level, "a moment stays one unless the server is set so");
     assert!(ask.check_kind && !ask.batch && ask.auto_create.is_none() && ask.queue_id.is_none());
 }
 

@@ -16,7 +16,7 @@ pub struct Key {
 }
 
 /// Every setting there is, in the order a person would ask for them.
-pub const KEYS: [Key; 24] = [
+pub const KEYS: [Key; 26] = [
     Key {
         name: "data",
         default: "duemq-data",
@@ -84,10 +84,22 @@ pub const KEYS: [Key; 24] = [
         meaning: "what delay level 1, 2, 3 … means; a change moves nothing that is pending",
     },
     Key {
+        name: "use_delay_level",
+        default: "false",
+        wanted: "true or false",
+        meaning: "whether a gRPC message's delivery time becomes the delay level that is just longer, or the longest",
+    },
+    Key {
         name: "timer",
         default: "true",
         wanted: "true or false",
         meaning: "whether messages with a due time of their own are taken; levels always are",
+    },
+    Key {
+        name: "check_message_types",
+        default: "true",
+        wanted: "true or false",
+        meaning: "whether a gRPC client's message must be of the type its topic was made for",
     },
     Key {
         name: "max_body_bytes",
@@ -147,7 +159,7 @@ pub const KEYS: [Key; 24] = [
         name: "tls_cert",
         default: "",
         wanted: "the path of a PEM file, set together with tls_key; empty for a certificate made at the first start",
-        meaning: "the certificate shown to clients that come with TLS",
+        meaning: "the certificate shown to clients that come with TLS; read again when the file is replaced",
     },
     Key {
         name: "tls_key",
@@ -208,7 +220,7 @@ fn show_bytes(value: &str) -> String {
 }
 
 /// Every name of RocketMQ's that is understood.
-pub const ALIASES: [Alias; 15] = [
+pub const ALIASES: [Alias; 17] = [
     Alias { name: "storePathRootDir", key: "data", translate: same, show: same },
     Alias { name: "brokerIP1", key: "advertise", translate: same, show: same },
     Alias { name: "listenPort", key: "broker_port", translate: same, show: same },
@@ -218,6 +230,8 @@ pub const ALIASES: [Alias; 15] = [
     Alias { name: "flushDiskType", key: "flush", translate: flush_type, show: show_flush },
     Alias { name: "timerMaxDelaySec", key: "max_delay", translate: seconds, show: show_seconds },
     Alias { name: "messageDelayLevel", key: "delay_levels", translate: same, show: same },
+    Alias { name: "useDelayLevel", key: "use_delay_level", translate: same, show: same },
+    Alias { name: "enableTopicMessageTypeCheck", key: "check_message_types", translate: same, show: same },
     Alias { name: "timerWheelEnable", key: "timer", translate: same, show: same },
     Alias { name: "maxMessageSize", key: "max_body_bytes", translate: same, show: show_bytes },
     Alias { name: "autoCreateTopicEnable", key: "auto_create_topics", translate: same, show: same },

@@ -52,3 +52,28 @@ fn a_certificate_of_the_users_is_used_and_a_bad_one_named() {
         Tls::load(&settings(elsewhere.path(), &[("tls_cert", &own), ("tls_key", &missing)])).unwrap_err();
     assert!(said.to_string().contains("missing.pem") && said.to_string().contains("tls_key"), "{said}");
 }
+
+/// The certificate that a client is shown.
+fn seen(tls: &Tls) -> CertificateDer<'static> {
+    tls.shown.0.read().unwrap().cert[0].clone()
+}
+
+#[test]
+fn a_replaced_certificate_is_shown_and_one_that_does_not_fit_its_key_is_not() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let tls = Tls::load(&settings(folder.path(), &[])).unwrap();
+    let next = Tls::load(&settings(other.path(), &[])).unwrap();
+    let (first, second) = (seen(&tls), seen(&next));
+    assert_ne!(first, second);
+    std::fs::copy(&next.cert, &tls.cert).unwrap();
+    let refused = tls.reload().unwrap_err().to_string();
+    assert!(refused.contains(CERT_FILE) && refused.contains(KEY_FILE), "{refused}");
+    assert_eq!(seen(&tls), first, "the pair before is still shown");
+    std::fs::copy(&next.key, &tls.key).unwrap();
+    tls.reload().unwrap();
+    assert_eq!(seen(&tls), second);
+    std::fs::remove_file(&tls.cert).unwrap();
+    assert_eq!(written(&tls.cert), None);
+    assert!(tls.reload().is_err());
+    assert_eq!(seen(&tls), second);
+}

@@ -6,3 +6,4 @@ mod client;
 mod process;
 mod serve;
 mod tidy;
+mod tls;
