@@ -24,6 +24,8 @@ mod fake;
 mod heartbeat;
 mod message;
 mod names;
+mod offset;
+mod pull;
 mod recall;
 mod receive;
 mod renewal;
@@ -230,30 +232,31 @@ impl MessagingService for Proxy {
 
     async fn pull_message(
         &self,
-        _: Request<v2::PullMessageRequest>,
+        request: Request<v2::PullMessageRequest>,
     ) -> Result<Response<Self::PullMessageStream>, Status> {
-        Err(Status::unimplemented("PullMessage is not served: no client calls it"))
+        let context = Context::of(&request);
+        Ok(Response::new(Box::pin(pull::pull(self.clone(), context, request.into_inner()))))
     }
 
     async fn update_offset(
         &self,
-        _: Request<v2::UpdateOffsetRequest>,
+        request: Request<v2::UpdateOffsetRequest>,
     ) -> Result<Response<v2::UpdateOffsetResponse>, Status> {
-        Err(Status::unimplemented("UpdateOffset is not served: no client calls it"))
+        unary!(self, request, offset::update, UpdateOffsetResponse)
     }
 
     async fn get_offset(
         &self,
-        _: Request<v2::GetOffsetRequest>,
+        request: Request<v2::GetOffsetRequest>,
     ) -> Result<Response<v2::GetOffsetResponse>, Status> {
-        Err(Status::unimplemented("GetOffset is not served: no client calls it"))
+        unary!(self, request, offset::get, GetOffsetResponse)
     }
 
     async fn query_offset(
         &self,
-        _: Request<v2::QueryOffsetRequest>,
+        request: Request<v2::QueryOffsetRequest>,
     ) -> Result<Response<v2::QueryOffsetResponse>, Status> {
-        Err(Status::unimplemented("QueryOffset is not served: no client calls it"))
+        unary!(self, request, offset::query, QueryOffsetResponse)
     }
 
     async fn end_transaction(

@@ -127,8 +127,13 @@ fn wait(
         let round_trip = known.and_then(|known| known.request_timeout).unwrap_or(REQUEST_TIMEOUT) / 2;
         left.map_or(settings.poll_max, |left| left.saturating_sub(round_trip))
     });
+    asked.min(bearable(left, settings))
+}
+
+/// How long the broker may wait at most where the client waits for the answer for `left`.
+pub(crate) fn bearable(left: Option<Duration>, settings: &Settings) -> Duration {
     let bearable = left.map_or(settings.poll_max, |left| left.saturating_sub(AHEAD_MAX.min(left / 4)));
-    asked.min(settings.poll_max).min(bearable)
+    bearable.min(settings.poll_max)
 }
 
 /// How long what is taken stays invisible to others.
@@ -149,7 +154,8 @@ fn lease(
     })
 }
 
-fn filter(asked: &v2::FilterExpression) -> Result<Filter, Refused> {
+/// Which messages a client asks for.
+pub(crate) fn filter(asked: &v2::FilterExpression) -> Result<Filter, Refused> {
     match asked.r#type() {
         FilterType::Tag | FilterType::Unspecified => Ok(Filter::tags(&asked.expression)),
         FilterType::Sql => Filter::sql(&asked.expression)
@@ -157,7 +163,8 @@ fn filter(asked: &v2::FilterExpression) -> Result<Filter, Refused> {
     }
 }
 
-fn batch(asked: i32) -> Result<u32, Refused> {
+/// How many messages at most.
+pub(crate) fn batch(asked: i32) -> Result<u32, Refused> {
     match u32::try_from(asked) {
         Ok(asked) if asked > 0 => Ok(asked.min(RECEIVE_BATCH as u32)),
         _ => Err(Refused::new(Code::BadRequest, format!("batch_size is {asked}, it must be 1 or more"))),

@@ -4,7 +4,8 @@
 //! Peer: `ResponseBuilder` (RocketMQ 5.x), which answers most refusals of its broker with one internal error.
 
 use broker::{
-    AckError, EndTransactionError, PopError, RecallError, RegisterError, SendBackError, SendRefusal,
+    AckError, CommitOffsetError, EndTransactionError, PopError, PullError, RecallError, RegisterError,
+    SendBackError, SendRefusal,
 };
 use proto::v2::{self, Code};
 use service::Unavailable;
@@ -102,6 +103,33 @@ impl From<PopError> for Refused {
             PopError::InvisibleTooLong { .. } => Code::IllegalInvisibleTime,
             PopError::TooManyParked { .. } => Code::TooManyRequests,
             PopError::Unreadable { .. } | PopError::Unavailable { .. } => Code::InternalServerError,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<PullError> for Refused {
+    fn from(error: PullError) -> Self {
+        let code = match error {
+            PullError::GroupUnknown { .. } => Code::ConsumerGroupNotFound,
+            PullError::GroupForbidden { .. } | PullError::NotReadable { .. } => Code::Forbidden,
+            PullError::TopicUnknown { .. } => Code::TopicNotFound,
+            PullError::QueueUnknown { .. } => Code::BadRequest,
+            PullError::TooManyParked { .. } => Code::TooManyRequests,
+            // These are of pulls that leave the filter to the heartbeat, which none of this front's does.
+            PullError::NotSubscribed { .. }
+            | PullError::SubscriptionNotLatest { .. }
+            | PullError::Unreadable { .. } => Code::InternalServerError,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<CommitOffsetError> for Refused {
+    fn from(error: CommitOffsetError) -> Self {
+        let code = match error {
+            CommitOffsetError::TopicUnknown { .. } => Code::TopicNotFound,
+            CommitOffsetError::QueueUnknown { .. } => Code::BadRequest,
         };
         Self::new(code, error.to_string())
     }

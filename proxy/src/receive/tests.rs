@@ -191,6 +191,12 @@ fn a_poll_lasts_as_asked_within_the_limit_and_ends_before_the_client_stops_waiti
         (Some(20_000), Some(20_000), 19_500, "ahead of the deadline"),
         (Some(20_000), Some(1000), 750, "ahead of a short one"),
         (Some(20_000), Some(0), 0, "the deadline is over"),
+        // As clients set it: what they wait for, and as long again as a request may take.
+        (Some(4000), Some(7000), 4000, "below RocketMQ's least"),
+        (Some(20_000), Some(23_000), 20_000, "the limit itself"),
+        (Some(30_000), Some(33_000), 20_000, "above the limit, with a short timeout"),
+        (Some(60_000), Some(90_000), 20_000, "above the limit, with a long one"),
+        (Some(30_000), Some(30_000), 20_000, "as long as the deadline"),
     ] {
         let request = ReceiveMessageRequest {
             long_polling_timeout: asked

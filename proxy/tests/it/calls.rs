@@ -1,15 +1,17 @@
 //! Calls and streams: what clients need besides messages.
 
 use crate::engine::EPOCH;
-use crate::world::{call, call_by, delayed, message, receive, resource, world};
+use crate::world::{bodies, call, call_by, delayed, message, receive, resource, world};
 use broker::{Consumers, GetGroup};
 use futures_util::{StreamExt, stream};
-use model::{ClientId, GroupName, TopicKind};
+use model::{ClientId, GroupName, Timestamp, TopicKind, TopicName};
 use proto::v2::settings::PubSub;
 use proto::v2::telemetry_command::Command;
 use proto::v2::{self, ClientType, Code, TelemetryCommand};
-use service::ServiceExt;
+use service::{Service, ServiceExt};
+use std::time::Duration;
 use tonic::Request;
+use wire::recall_handle::RecallHandle;
 
 fn settings(pub_sub: PubSub, client_type: ClientType) -> TelemetryCommand {
     let settings =
@@ -47,6 +49,8 @@ async fn a_consumer_is_a_member_of_its_group_from_its_settings_until_it_leaves()
         world.service.ask(GetGroup { name: group.clone() }).await.unwrap().is_some(),
         "and its group is made"
     );
+    let retry = TopicName::retry(&group);
+    assert!(world.service.route(retry).await.unwrap().is_some(), "and its retry topic, which tools look for");
     let beat = world.client.clone().heartbeat(call(heartbeat())).await.unwrap().into_inner();
     assert_eq!(beat.status.unwrap().code(), Code::Ok);
     let leave = || call(v2::NotifyClientTerminationRequest { group: resource("") });
@@ -148,11 +152,10 @@ async fn an_assignment_names_each_queue_of_an_ordered_group_and_any_queue_otherw
 }
 
 #[tokio::test]
-async fn calls_that_no_client_makes_are_unimplemented() {
+async fn a_call_of_lite_topics_is_unimplemented() {
     let mut world = world().await;
-    let error = world.client.get_offset(call(v2::GetOffsetRequest::default())).await.unwrap_err();
-    assert_eq!(error.code(), tonic::Code::Unimplemented);
-    let error = world.client.pull_message(call(v2::PullMessageRequest::default())).await.unwrap_err();
+    let lite = v2::SyncLiteSubscriptionRequest::default();
+    let error = world.client.sync_lite_subscription(call(lite)).await.unwrap_err();
     assert_eq!(error.code(), tonic::Code::Unimplemented);
 }
 
@@ -174,25 +177,42 @@ async fn a_stop_ends_long_polls_and_telemetry_streams_and_serving_itself() {
 #[tokio::test]
 async fn a_recall_tells_the_truth() {
     let mut world = world().await;
-    world.topic("t", TopicKind::Delay).await;
-    world.topic("plain", TopicKind::Normal).await;
-    let message = delayed("x", EPOCH + 3_600_000);
-    let sent = world.client.send_message(call(v2::SendMessageRequest { messages: vec![message] })).await;
-    let entry = sent.unwrap().into_inner().entries.remove(0);
+    for (name, kind) in [("t", TopicKind::Delay), ("other", TopicKind::Delay), ("plain", TopicKind::Normal)] {
+        world.topic(name, kind).await;
+    }
+    let (hour, second) = (EPOCH + 3_600_000, EPOCH + 1000);
+    let sent = world.send(vec![delayed("x", hour), delayed("y", second)]).await;
+    let [pending, delivered] = sent.entries.as_slice() else { panic!("{sent:?}") };
+    world.advance(Duration::from_mins(1)).await;
+    let (_, came) = world.receive(receive()).await;
+    assert_eq!(bodies(&came), ["y"]);
+    world.ack(&[crate::world::handle(&came[0])]).await;
+    let handle = |topic: &str, broker: &str, deliver_at, key: &str| {
+        let (topic, broker, unique_key) = (topic.to_owned(), broker.to_owned(), key.to_owned());
+        let deliver_at = Timestamp::from_millis(deliver_at);
+        RecallHandle { topic, broker, deliver_at, unique_key }.encode()
+    };
     let cases = [
-        ("t", entry.recall_handle.as_str(), Code::Ok),
-        ("t", entry.recall_handle.as_str(), Code::Ok),
-        ("t", "x", Code::BadRequest),
-        ("plain", entry.recall_handle.as_str(), Code::MessagePropertyConflictWithType),
+        ("t", pending.recall_handle.clone(), Code::Ok),
+        ("t", pending.recall_handle.clone(), Code::Ok),
+        ("t", delivered.recall_handle.clone(), Code::IllegalDeliveryTime),
+        ("t", handle("t", "b", hour, "never sent"), Code::MessageNotFound),
+        ("t", handle("other", "b", hour, "x"), Code::BadRequest),
+        ("t", handle("t", "another broker", hour, "x"), Code::BadRequest),
+        ("t", "x".to_owned(), Code::BadRequest),
+        ("t", String::new(), Code::BadRequest),
+        ("plain", pending.recall_handle.clone(), Code::MessagePropertyConflictWithType),
+        ("no such topic", pending.recall_handle.clone(), Code::IllegalTopic),
+        ("nowhere", handle("nowhere", "b", hour, "x"), Code::TopicNotFound),
     ];
     for (topic, handle, code) in cases {
-        let ask = v2::RecallMessageRequest { topic: resource(topic), recall_handle: handle.to_owned() };
+        let ask = v2::RecallMessageRequest { topic: resource(topic), recall_handle: handle.clone() };
         let answer = world.client.recall_message(call(ask)).await.unwrap().into_inner();
         assert_eq!(answer.status.unwrap().code(), code, "{topic} {handle}");
-        if code == Code::Ok {
-            assert_eq!(answer.message_id, entry.message_id);
-        }
+        assert_eq!(answer.message_id, if code == Code::Ok { "x" } else { "" });
     }
+    world.advance(Duration::from_hours(2)).await;
+    assert_eq!(world.receive(receive()).await.0, Code::MessageNotFound);
 }
 
 #[tokio::test]

@@ -6,5 +6,9 @@
 
 mod calls;
 mod engine;
+mod future;
+mod leases;
 mod messages;
+mod offsets;
+mod transactions;
 mod world;

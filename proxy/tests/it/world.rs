@@ -24,6 +24,8 @@ pub struct World {
     pub clock: Clock,
     pub service: Arc<Local>,
     pub client: Client,
+    /// The client's connection, for calls that it would not make.
+    pub channel: Channel,
     pub shutdown: CancellationToken,
     pub served: tokio::task::JoinHandle<()>,
 }
@@ -40,15 +42,19 @@ pub async fn world() -> World {
     let serving = proxy.serve(incoming, shutdown.clone());
     let served = tokio::spawn(async move { serving.await.unwrap() });
     let channel = Endpoint::from_shared(format!("http://{local}")).unwrap().connect().await.unwrap();
-    World { clock, service, client: Client::new(channel), shutdown, served }
+    World { clock, service, client: Client::new(channel.clone()), channel, shutdown, served }
 }
 
 impl World {
     pub async fn topic(&self, name: &str, kind: TopicKind) {
+        self.topic_of(name, kind, 4).await;
+    }
+
+    pub async fn topic_of(&self, name: &str, kind: TopicKind, queues: u32) {
         let ask = CreateTopic {
             name: TopicName::new(name).unwrap(),
-            read_queues: 4,
-            write_queues: 4,
+            read_queues: queues,
+            write_queues: queues,
             permission: Permission::READ_WRITE,
             kind: Some(kind),
             order: false,
@@ -57,9 +63,18 @@ impl World {
         self.service.ask(ask).await.unwrap().unwrap();
     }
 
-    pub async fn ordered_group(&self, name: &str) {
-        let group = Group { ordered: true, ..Group::new(GroupName::new(name).unwrap()) };
+    pub async fn group(&self, name: &str) {
+        self.group_with(name, |_| ()).await;
+    }
+
+    pub async fn group_with(&self, name: &str, change: impl FnOnce(&mut Group)) {
+        let mut group = Group::new(GroupName::new(name).unwrap());
+        change(&mut group);
         self.service.ask(CreateGroup { group }).await.unwrap().unwrap();
+    }
+
+    pub async fn ordered_group(&self, name: &str) {
+        self.group_with(name, |group| group.ordered = true).await;
     }
 
     /// Lets time pass, and the engine see it.
