@@ -104,7 +104,9 @@ class Stored:
         self.born = struct.unpack_from(">q", data, i)[0]
         i += 8 + (20 if flags & 0x10 else 8)
         self.stored = struct.unpack_from(">q", data, i)[0]
-        i += 8 + (20 if flags & 0x20 else 8) + 12
+        i += 8 + (20 if flags & 0x20 else 8)
+        self.reconsume_times = struct.unpack_from(">i", data, i)[0]
+        i += 12
         length = struct.unpack_from(">i", data, i)[0]
         self.body = data[i + 4:i + 4 + length]
         i += 4 + length
