@@ -5,7 +5,7 @@ use crate::members::Client;
 use crate::transaction::Check;
 use crate::{Broker, Reply, RequestId, Work};
 use model::{ClientId, ConnectionId, ConsumeFrom, ConsumeKind, GroupName, MessageModel, TopicName};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A client's heartbeat: all that it produces and consumes.
 #[derive(Clone, Debug)]
@@ -130,6 +130,17 @@ pub(crate) struct Member {
 pub(crate) struct Clients {
     pub(crate) consumers: BTreeMap<GroupName, BTreeMap<ConnectionId, Member>>,
     pub(crate) producers: BTreeMap<String, BTreeMap<ConnectionId, Client>>,
+    /// What each connection's producer is, by connection.
+    producing: BTreeMap<ConnectionId, Producing>,
+    /// The connections by which a client produces.
+    by_id: BTreeSet<(ClientId, ConnectionId)>,
+}
+
+/// The producer at the end of a connection.
+#[derive(Debug)]
+struct Producing {
+    client: ClientId,
+    groups: BTreeSet<String>,
 }
 
 impl Clients {
@@ -152,6 +163,53 @@ impl Clients {
     pub(crate) fn producer(&self, group: &str, turn: u32) -> Option<ConnectionId> {
         let members = self.producers.get(group).filter(|members| !members.is_empty())?;
         members.keys().nth(turn as usize % members.len()).copied()
+    }
+
+    /// The connection by which a client produces: the newest, where there are several.
+    pub(crate) fn producer_called(&self, client: &ClientId) -> Option<ConnectionId> {
+        let all = (client.clone(), ConnectionId(0))..=(client.clone(), ConnectionId(u64::MAX));
+        self.by_id.range(all).next_back().map(|(_, connection)| *connection)
+    }
+
+    /// Notes a producer of `groups`, besides those that the connection has named before.
+    fn produce(&mut self, about: &Client, groups: Vec<String>) {
+        if groups.is_empty() {
+            return;
+        }
+        let known = self
+            .producing
+            .entry(about.connection)
+            .or_insert_with(|| Producing { client: about.id.clone(), groups: BTreeSet::new() });
+        if known.client != about.id {
+            let was = std::mem::replace(&mut known.client, about.id.clone());
+            self.by_id.remove(&(was, about.connection));
+        }
+        self.by_id.insert((about.id.clone(), about.connection));
+        for group in groups {
+            self.producers.entry(group.clone()).or_default().insert(about.connection, about.clone());
+            known.groups.insert(group);
+        }
+    }
+
+    /// Notes that the producer at the end of `connection` is none of `group` any more; of none at all where
+    /// `group` is `None`.
+    fn produce_no_more(&mut self, connection: ConnectionId, group: Option<&str>) {
+        let Some(known) = self.producing.get_mut(&connection) else { return };
+        let gone = match group {
+            Some(group) => known.groups.take(group).into_iter().collect(),
+            None => std::mem::take(&mut known.groups),
+        };
+        if known.groups.is_empty() {
+            self.by_id.remove(&(known.client.clone(), connection));
+            self.producing.remove(&connection);
+        }
+        for group in gone {
+            let members = self.producers.get_mut(&group).expect("a producer is a member of its groups");
+            members.remove(&connection);
+            if members.is_empty() {
+                self.producers.remove(&group);
+            }
+        }
     }
 
     /// The connections of a group's members.
@@ -193,9 +251,7 @@ impl Broker {
             address: ask.address,
             seen: self.now.wall,
         };
-        for producer in ask.producers {
-            self.clients.producers.entry(producer).or_default().insert(ask.connection, about.clone());
-        }
+        self.clients.produce(&about, ask.producers);
         for consumer in ask.consumers {
             let Some(settings) = self.group_or_make(&consumer.group) else {
                 continue;
@@ -219,9 +275,8 @@ impl Broker {
     }
 
     pub(crate) fn unregister(&mut self, id: RequestId, ask: &Unregister) {
-        if let Some(producers) = ask.producer.as_ref().and_then(|group| self.clients.producers.get_mut(group))
-        {
-            producers.remove(&ask.connection);
+        if let Some(group) = &ask.producer {
+            self.clients.produce_no_more(ask.connection, Some(group));
         }
         if let Some(group) = &ask.consumer
             && self.clients.leave(group, ask.connection)
@@ -232,10 +287,7 @@ impl Broker {
     }
 
     pub(crate) fn disconnect(&mut self, id: RequestId, ask: Disconnect) {
-        self.clients.producers.retain(|_, members| {
-            members.remove(&ask.connection);
-            !members.is_empty()
-        });
+        self.clients.produce_no_more(ask.connection, None);
         let groups: Vec<GroupName> = self.clients.consumers.keys().cloned().collect();
         for group in groups {
             if self.clients.leave(&group, ask.connection) {

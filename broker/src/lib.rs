@@ -68,7 +68,7 @@ pub use filter::{Filter, Sql, SqlError};
 pub use group::{CreateGroup, CreateGroupError, GetGroup, GetGroups};
 pub use kv::{GetValues, PutValue, PutValueError};
 pub use lock::{Lock, Unlock};
-pub use members::{Client, GetMembers, GetProducers, Members};
+pub use members::{Client, FindRequester, GetMembers, GetProducers, Members, Requester};
 pub use notification::Notification;
 pub use offset::{
     Bounds, CommitOffset, CommitOffsetError, GetBounds, QueryOffset, QueryOffsetError, SearchOffset,
@@ -222,6 +222,7 @@ impl Broker {
             Request::CloneOffsets(ask) => self.clone_offsets(id, &ask),
             Request::GetMembers(ask) => self.get_members(id, &ask),
             Request::GetProducers(ask) => self.get_producers(id, &ask),
+            Request::FindRequester(ask) => self.find_requester(id, &ask),
             Request::PutValue(ask) => self.put_value(id, ask),
             Request::GetValues(ask) => self.get_values(id, &ask),
             Request::GetRuntime(_) => self.get_runtime(id),

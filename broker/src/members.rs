@@ -53,7 +53,29 @@ pub struct GetProducers {
     pub group: Option<String>,
 }
 
+/// A question for where the reply to a client's request goes.
+#[derive(Clone, Debug)]
+pub struct FindRequester {
+    /// The client, as its heartbeats call it.
+    pub client: ClientId,
+}
+
+/// A client that may be waiting for a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Requester {
+    /// The connection by which it produces.
+    pub connection: ConnectionId,
+    /// The time by the broker's clock.
+    pub now: Timestamp,
+}
+
 impl Broker {
+    pub(crate) fn find_requester(&mut self, id: RequestId, ask: &FindRequester) {
+        let connection = self.clients.producer_called(&ask.client);
+        let found = connection.map(|connection| Requester { connection, now: self.now.wall });
+        self.reply_now(id, Reply::FindRequester(found));
+    }
+
     pub(crate) fn get_members(&mut self, id: RequestId, ask: &GetMembers) {
         let members = self.clients.members(&ask.group);
         self.reply(id, Reply::GetMembers(members));
@@ -62,10 +84,8 @@ impl Broker {
     pub(crate) fn get_producers(&mut self, id: RequestId, ask: &GetProducers) {
         let all = &self.clients.producers;
         let wanted = all.iter().filter(|(group, _)| ask.group.as_ref().is_none_or(|asked| asked == *group));
-        let producers: BTreeMap<String, Vec<Client>> = wanted
-            .filter(|(_, members)| !members.is_empty())
-            .map(|(group, members)| (group.clone(), members.values().cloned().collect()))
-            .collect();
+        let producers: BTreeMap<String, Vec<Client>> =
+            wanted.map(|(group, members)| (group.clone(), members.values().cloned().collect())).collect();
         self.reply(id, Reply::GetProducers(producers));
     }
 }

@@ -9,7 +9,7 @@ use crate::delete::{DeleteGroup, DeleteGroupError, DeleteTopic, DeleteTopicError
 use crate::group::{CreateGroup, CreateGroupError, GetGroup, GetGroups};
 use crate::kv::{GetValues, PutValue, PutValueError};
 use crate::lock::{Lock, Unlock};
-use crate::members::{Client, GetMembers, GetProducers, Members};
+use crate::members::{Client, FindRequester, GetMembers, GetProducers, Members, Requester};
 use crate::notification::Notification;
 use crate::offset::{
     Bounds, CommitOffset, CommitOffsetError, GetBounds, QueryOffset, QueryOffsetError, SearchOffset,
@@ -162,6 +162,8 @@ verbs! {
     GetMembers(GetMembers) -> Option<Members>;
     /// Ask for connected producers.
     GetProducers(GetProducers) -> BTreeMap<String, Vec<Client>>;
+    /// Ask where the reply to a client's request goes.
+    FindRequester(FindRequester) -> Option<Requester>;
     /// Keep a value, or let go of it.
     PutValue(PutValue) -> Result<(), PutValueError>;
     /// Ask for the values of a namespace.

@@ -4,6 +4,7 @@ mod admin;
 mod consume;
 mod deliver;
 mod filter;
+mod members;
 mod pop;
 mod recall;
 mod recover;

@@ -82,6 +82,8 @@ impl Clients {
         let entry = table.entry(client.clone()).or_insert_with(|| {
             let mut connection = self.service.connect();
             let notices = std::mem::replace(&mut connection.notices, mpsc::channel(1).1);
+            // It understands no question of the other protocol's clients, who hear so at once.
+            connection.calls.close();
             tokio::spawn(Arc::clone(self).tell(client.clone(), connection.id, notices));
             Client { connection, known: None, streams: 0, newest: None, heard: now }
         });

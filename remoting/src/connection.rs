@@ -24,9 +24,6 @@ const READ_BYTES: usize = 16 << 10;
 /// An emptied outbox above this is given back.
 const OUTBOX_KEPT_BYTES: usize = 256 << 10;
 
-/// Questions of other clients that one client has not answered, at most.
-const ASKED_MAX: usize = 64;
-
 /// Serves one stream until either side ends it. `peer` is the client's address.
 ///
 /// Returns once the client has gone, has sent what is no frame, or has been silent for too long; and after
@@ -102,10 +99,11 @@ pub async fn serve_connection<S>(
                 tracing::debug!(%address, code = command.code, "told");
                 command.encode(&mut outbox.bytes);
             }
-            Some(Call { question, answer }) = connection.calls.recv() => {
-                // Dropped where it is no question of this protocol, or the client has too many: none will come.
+            Some(Call { question, answer }) = connection.calls.recv(), if room => {
+                // The service bounds how many wait; those are still here that nobody waits for any more.
                 asked.retain(|_, waiting| !waiting.is_closed());
-                if let Ok(mut question) = question.downcast::<Command>() && asked.len() < ASKED_MAX {
+                // Dropped where it is no question of this protocol: no answer will come.
+                if !answer.is_closed() && let Ok(mut question) = question.downcast::<Command>() {
                     notice_count += 1;
                     question.opaque = notice_count;
                     asked.insert(notice_count, answer);

@@ -5,7 +5,7 @@ use crate::caller::Caller;
 use crate::{ack, admin, assignment};
 use crate::{
     client_config, cluster, consumers, end_transaction, group, heartbeat, lock, offset, pop, pull, query,
-    recall, route, send, send_back, topic, unregister,
+    recall, reply, route, send, send_back, topic, unregister,
 };
 use bytes::Bytes;
 use std::sync::Arc;
@@ -43,6 +43,8 @@ async fn by_code(caller: &Caller, code: RequestCode, request: Command) -> Answer
         RequestCode::SendMessageV2 | RequestCode::SendBatchMessage => {
             Ok(send::send_v2(caller, request).await)
         }
+        RequestCode::SendReplyMessage => Ok(reply::reply_v1(caller, request).await),
+        RequestCode::SendReplyMessageV2 => Ok(reply::reply_v2(caller, request).await),
         RequestCode::ConsumerSendMsgBack => send_back::send_back(caller, &request).await,
         RequestCode::RecallMessage => Ok(recall::recall(caller, &request).await),
         RequestCode::PullMessage | RequestCode::LitePullMessage => pull::pull(caller, &request).await,

@@ -27,9 +27,13 @@ pub(crate) async fn send_v2(caller: &Caller, request: Command) -> Answer {
     send(caller, request, Spelling::V2).await
 }
 
-/// Every answer, refusals too, tells of region and tracing: Java's producer looks for them in all.
 async fn send(caller: &Caller, request: Command, spelling: Spelling) -> Answer {
-    let mut answer = store(caller, request, spelling).await.unwrap_or_else(Answer::from);
+    let answer = store(caller, request, spelling).await.unwrap_or_else(Answer::from);
+    signed(caller, answer)
+}
+
+/// The answer, telling of region and tracing: Java's producer looks for them in all, refusals too.
+pub(crate) fn signed(caller: &Caller, mut answer: Answer) -> Answer {
     answer.ext.set(REGION, &caller.settings.region);
     answer.ext.set(TRACE_ON, caller.settings.trace_on);
     answer
@@ -37,6 +41,13 @@ async fn send(caller: &Caller, request: Command, spelling: Spelling) -> Answer {
 
 async fn store(caller: &Caller, request: Command, spelling: Spelling) -> Answered {
     let header = Header::read(&request.ext, spelling)?;
+    let send = wanted(caller, &header, request)?;
+    let sent = caller.ask(send).await?.map_err(|error| refused(&error, header.batch))?;
+    Ok(stored(caller, &sent, header.batch))
+}
+
+/// What a request asks the broker to store.
+pub(crate) fn wanted(caller: &Caller, header: &Header, request: Command) -> Result<Send, Refused> {
     let topic = TopicName::new(&header.topic).map_err(Refused::name(ResponseCode::InvalidParameter))?;
     if header.batch && topic.is_retry() {
         return Err(Refused::new(ResponseCode::MessageIllegal, &format!("topic {topic} takes no batches")));
@@ -44,19 +55,17 @@ async fn store(caller: &Caller, request: Command, spelling: Spelling) -> Answere
     let settings = &caller.settings;
     let may_create = settings.auto_create_topics && header.default_topic == TEMPLATE;
     let wish = header.default_topic_queues.max(1).unsigned_abs();
-    let send = Send {
+    Ok(Send {
         topic,
         queue_id: u32::try_from(header.queue_id).ok().map(QueueId),
-        messages: messages(caller, &header, request)?,
+        messages: messages(caller, header, request)?,
         auto_create: may_create.then(|| AutoCreate { queues: wish.min(settings.default_topic_queues) }),
         check_kind: settings.check_kind,
         // As RocketMQ: it turns only the moments of gRPC into levels.
         as_level: false,
         batch: header.batch,
         max_reconsume_times: header.max_reconsume_times,
-    };
-    let sent = caller.ask(send).await?.map_err(|error| refused(&error, header.batch))?;
-    Ok(stored(caller, &sent, header.batch))
+    })
 }
 
 fn messages(caller: &Caller, header: &Header, request: Command) -> Result<Vec<Message>, Refused> {
@@ -88,7 +97,8 @@ fn messages(caller: &Caller, header: &Header, request: Command) -> Result<Vec<Me
     items.into_iter().map(|item| message(item.flag, item.body, &item.properties)).collect()
 }
 
-fn stored(caller: &Caller, sent: &[Sent], is_batch: bool) -> Answer {
+/// The answer that tells where messages are stored.
+pub(crate) fn stored(caller: &Caller, sent: &[Sent], is_batch: bool) -> Answer {
     let first = sent.first().expect("what is stored is one message at least");
     let ids: Vec<String> =
         sent.iter().map(|sent| message_id::encode(caller.settings.store_host, sent.log_offset)).collect();

@@ -8,6 +8,7 @@ mod errors;
 mod filter;
 mod message;
 mod pop;
+mod reply;
 mod tools;
 mod transaction;
 

@@ -21,7 +21,4 @@ pub enum CallError {
     /// The client is gone, or left before it answered, or does not understand.
     #[error("the client is gone, or cannot answer")]
     Gone,
-    /// The client has enough to answer.
-    #[error("too many questions wait for the client")]
-    Busy,
 }

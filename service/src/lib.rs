@@ -52,7 +52,8 @@ pub trait Service: Send + Sync + 'static {
     async fn set_writable(&self, broker: String, writable: bool) -> Result<usize, Unavailable>;
 
     /// Asks the client of another connection, in the words of the front that serves it; gives its answer.
-    /// How long to wait is the caller's to bound: dropping the future takes the question back.
+    /// A client answers a few questions at a time, and further ones wait for their turn. How long to wait is
+    /// the caller's to bound: dropping the future takes the question back.
     async fn call(&self, connection: ConnectionId, question: Words) -> Result<Words, CallError>;
 
     /// What the process knows beyond its engine; `None` where it tells nothing.
@@ -86,7 +87,8 @@ pub struct Connection {
     pub id: ConnectionId,
     /// What its client must hear. Bounded: notices beyond the bound are dropped, since each says only «look again».
     pub notices: mpsc::Receiver<Notice>,
-    /// What other clients ask its client. Bounded: questions beyond the bound are refused.
+    /// What other clients ask its client. Bounded, with those that it has not answered yet: more come once some
+    /// are. Closed where its client answers none.
     pub calls: mpsc::Receiver<Call>,
     /// Tells the broker when this is dropped.
     #[expect(dead_code, reason = "it is there to be dropped")]

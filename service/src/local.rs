@@ -9,7 +9,7 @@ use nameserver::{BrokerData, Route};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// Notices that may wait for one client; each says only «look again», so more say no more.
 const NOTICES_MAX: usize = 64;
@@ -25,8 +25,8 @@ pub enum Input {
     Stop,
 }
 
-/// Questions of other clients that may wait for one client.
-const CALLS_MAX: usize = 16;
+/// Questions of other clients that one client has not answered, at most; more wait for their turn.
+const CALLS_MAX: usize = 64;
 
 type Clients = Mutex<BTreeMap<ConnectionId, Ways>>;
 
@@ -35,6 +35,8 @@ type Clients = Mutex<BTreeMap<ConnectionId, Ways>>;
 struct Ways {
     notices: mpsc::Sender<Notice>,
     calls: mpsc::Sender<Call>,
+    /// One turn for each question that it may not have answered yet.
+    turns: Arc<Semaphore>,
 }
 
 /// Reaches the engine of this process. Cheap to clone.
@@ -127,15 +129,14 @@ impl Service for Local {
     }
 
     async fn call(&self, connection: ConnectionId, question: Words) -> Result<Words, CallError> {
-        let (answer, answered) = oneshot::channel();
-        {
+        let (calls, turns) = {
             let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
             let client = clients.get(&connection).ok_or(CallError::Gone)?;
-            client.calls.try_send(Call { question, answer }).map_err(|error| match error {
-                mpsc::error::TrySendError::Full(_) => CallError::Busy,
-                mpsc::error::TrySendError::Closed(_) => CallError::Gone,
-            })?;
-        }
+            (client.calls.clone(), Arc::clone(&client.turns))
+        };
+        let _turn = turns.acquire().await.map_err(|_| CallError::Gone)?;
+        let (answer, answered) = oneshot::channel();
+        calls.send(Call { question, answer }).await.map_err(|_| CallError::Gone)?;
         answered.await.map_err(|_| CallError::Gone)
     }
 
@@ -147,7 +148,7 @@ impl Service for Local {
         let id = ConnectionId(self.ids.fetch_add(1, Ordering::Relaxed));
         let (notices_in, notices) = mpsc::channel(NOTICES_MAX);
         let (calls_in, calls) = mpsc::channel(CALLS_MAX);
-        let ways = Ways { notices: notices_in, calls: calls_in };
+        let ways = Ways { notices: notices_in, calls: calls_in, turns: Arc::new(Semaphore::new(CALLS_MAX)) };
         self.clients.lock().unwrap_or_else(PoisonError::into_inner).insert(id, ways);
         let closed = OnDrop::disconnect(self.engine.clone(), id, self.next_id(), self.clients.clone());
         Connection { id, notices, calls, closed }

@@ -1,25 +1,21 @@
 //! Clients: what a tool asks a consumer, which answers for itself (223, 307, 309).
 
 use crate::answer::{Answer, Answered, Refused};
+use crate::call::{call, question};
 use crate::caller::Caller;
 use broker::{Client, GetMembers, View};
 use bytes::Bytes;
 use model::GroupName;
-use service::CallError;
 use std::fmt::Write as _;
-use std::time::Duration;
 use wire::message_id;
 use wire::remoting::admin::{ConsumerStatus, OfClient};
-use wire::remoting::{Command, Fields, Language, RequestCode, ResponseCode, json};
-
-/// How long a client may take. Peer: `Broker2Client`, which waits 10 s.
-const CALL_MAX: Duration = Duration::from_secs(10);
+use wire::remoting::{Command, Fields, RequestCode, ResponseCode, json};
 
 pub(crate) async fn running_info(caller: &Caller, request: &Command) -> Answered {
     let header = OfClient::read(&request.ext)?;
     let client = member(caller, &header).await?;
     let question = question(RequestCode::GetConsumerRunningInfo, request.ext.clone(), Bytes::new());
-    passed_on(call(caller, &client, question).await?)
+    passed_on(call(caller, &client.id, client.connection, question).await?)
 }
 
 pub(crate) async fn consume(caller: &Caller, request: &Command) -> Answered {
@@ -34,7 +30,8 @@ pub(crate) async fn consume(caller: &Caller, request: &Command) -> Answered {
     };
     let mut ext = request.ext.clone();
     ext.set("brokerName", caller.broker_name().await?);
-    passed_on(call(caller, &client, question(RequestCode::ConsumeMessageDirectly, ext, message)).await?)
+    let question = question(RequestCode::ConsumeMessageDirectly, ext, message);
+    passed_on(call(caller, &client.id, client.connection, question).await?)
 }
 
 /// Each member's own offsets, which it may not have committed yet.
@@ -55,7 +52,7 @@ pub(crate) async fn status(caller: &Caller, request: &Command) -> Answered {
         ext.set("topic", &header.topic);
         ext.set("group", &header.group);
         let question = question(RequestCode::GetConsumerStatusFromClient, ext, Bytes::new());
-        let Ok(answer) = call(caller, client, question).await else { continue };
+        let Ok(answer) = call(caller, &client.id, client.connection, question).await else { continue };
         // Its keys are objects: these are known by their text here, and written as it stands.
         let Ok(body) = json::parse(&answer.body) else { continue };
         let offsets = body.get("messageQueueTable").and_then(|offsets| offsets.as_object());
@@ -85,26 +82,6 @@ async fn member(caller: &Caller, header: &OfClient) -> Result<Client, Refused> {
             &format!("The Consumer <{}> <{wanted}> not online", header.group),
         )
     })
-}
-
-fn question(code: RequestCode, ext: Fields, body: Bytes) -> Command {
-    Command { language: Language::Java, ..Command::request(code, ext, body) }
-}
-
-async fn call(caller: &Caller, client: &Client, question: Command) -> Result<Command, Refused> {
-    let gone =
-        |error: CallError| Refused::new(ResponseCode::SystemError, &format!("asking {}: {error}", client.id));
-    let called = caller.service.call(client.connection, Box::new(question));
-    match tokio::time::timeout(CALL_MAX, called).await {
-        Ok(answer) => {
-            let answer = answer.map_err(gone)?;
-            answer.downcast::<Command>().map(|answer| *answer).map_err(|_| gone(CallError::Gone))
-        }
-        Err(_) => {
-            let why = format!("consumer <{}> did not answer within {} s", client.id, CALL_MAX.as_secs());
-            Err(Refused::new(ResponseCode::ConsumeMsgTimeout, &why))
-        }
-    }
 }
 
 /// What a client answered, as the answer to who asked.

@@ -62,6 +62,7 @@ macro_rules! round_trips {
 
 round_trips! {
     a_send_answer_survives_the_wire: send::Answer;
+    what_is_said_of_a_reply_survives_the_wire: reply::Handed;
     a_send_back_survives_the_wire: send_back::Header;
     a_pull_survives_the_wire: pull::Header;
     a_pull_answer_survives_the_wire: pull::Answer;
