@@ -106,6 +106,7 @@ impl ConsumeModes {
 
 impl Broker {
     pub(crate) fn get_assignment(&mut self, id: RequestId, ask: &GetAssignment) {
+        self.member_asked(&ask.group, &ask.client);
         let assignment = self.assigned(ask);
         self.reply(id, Reply::GetAssignment(assignment));
     }
@@ -153,7 +154,7 @@ impl Broker {
             record::Meta::ConsumeMode { topic, group: group.clone(), mode }.encode(&mut payload);
             self.append_record(Kind::Meta, &payload);
             self.consume_modes.put(group.clone(), topic, mode);
-            self.notify(&group);
+            self.tell_members(&group);
         }
         Ok(())
     }

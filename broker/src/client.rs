@@ -3,7 +3,7 @@
 use crate::filter::Filter;
 use crate::members::Client;
 use crate::transaction::Check;
-use crate::{Broker, Reply, RequestId, Work};
+use crate::{Broker, Reply, RequestId};
 use model::{ClientId, ConnectionId, ConsumeFrom, ConsumeKind, GroupName, MessageModel, TopicName};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,6 +90,8 @@ pub struct Disconnect {
 pub struct Consumers {
     /// The group.
     pub group: GroupName,
+    /// The connection of the member that asks, where one does: it then lets go of what is no longer its own.
+    pub member: Option<ConnectionId>,
 }
 
 /// Why there are no members to tell.
@@ -123,6 +125,13 @@ pub(crate) struct Member {
     pub(crate) model: MessageModel,
     pub(crate) from: ConsumeFrom,
     pub(crate) subscriptions: Vec<Subscription>,
+}
+
+impl Member {
+    /// The topics it wants. How it wants them is no matter of the others.
+    fn topics(&self) -> BTreeSet<&TopicName> {
+        self.subscriptions.iter().map(|subscription| &subscription.topic).collect()
+    }
 }
 
 /// Who is connected. Nothing of it is kept over a restart: clients say it again.
@@ -213,16 +222,14 @@ impl Clients {
     }
 
     /// The connections of a group's members.
-    fn connections(&self, group: &GroupName) -> Vec<ConnectionId> {
+    pub(crate) fn connections(&self, group: &GroupName) -> Vec<ConnectionId> {
         self.consumers.get(group).into_iter().flat_map(BTreeMap::keys).copied().collect()
     }
 
-    /// Takes the member that came by `connection` out of `group`; tells whether there was one.
-    fn leave(&mut self, group: &GroupName, connection: ConnectionId) -> bool {
-        let Some(members) = self.consumers.get_mut(group) else {
-            return false;
-        };
-        let left = members.remove(&connection).is_some();
+    /// Takes the member that came by `connection` out of `group`; gives it back, where there was one.
+    fn leave(&mut self, group: &GroupName, connection: ConnectionId) -> Option<Member> {
+        let members = self.consumers.get_mut(group)?;
+        let left = members.remove(&connection);
         if members.is_empty() {
             self.consumers.remove(group);
         }
@@ -253,9 +260,9 @@ impl Broker {
         };
         self.clients.produce(&about, ask.producers);
         for consumer in ask.consumers {
-            let Some(settings) = self.group_or_make(&consumer.group) else {
+            if self.group_or_make(&consumer.group).is_none() {
                 continue;
-            };
+            }
             let member = Member {
                 about: about.clone(),
                 kind: consumer.kind,
@@ -266,10 +273,9 @@ impl Broker {
             let members = self.clients.consumers.entry(consumer.group.clone()).or_default();
             let before = members.insert(ask.connection, member);
             let now = &members[&ask.connection];
-            let changed =
-                before.is_none_or(|b| b.about.id != now.about.id || b.subscriptions != now.subscriptions);
-            if changed && settings.notify_changes && consumer.model == MessageModel::Clustering {
-                self.notify(&consumer.group);
+            let changed = before.is_none_or(|b| b.about.id != now.about.id || b.topics() != now.topics());
+            if changed && consumer.model == MessageModel::Clustering {
+                self.members_changed(&consumer.group);
             }
         }
     }
@@ -278,10 +284,8 @@ impl Broker {
         if let Some(group) = &ask.producer {
             self.clients.produce_no_more(ask.connection, Some(group));
         }
-        if let Some(group) = &ask.consumer
-            && self.clients.leave(group, ask.connection)
-        {
-            self.notify(group);
+        if let Some(group) = &ask.consumer {
+            self.leave(group, ask.connection);
         }
         self.reply(id, Reply::Unregister(()));
     }
@@ -290,27 +294,30 @@ impl Broker {
         self.clients.produce_no_more(ask.connection, None);
         let groups: Vec<GroupName> = self.clients.consumers.keys().cloned().collect();
         for group in groups {
-            if self.clients.leave(&group, ask.connection) {
-                self.notify(&group);
-            }
+            self.leave(&group, ask.connection);
         }
         self.reply(id, Reply::Disconnect(()));
     }
 
+    fn leave(&mut self, group: &GroupName, connection: ConnectionId) {
+        let Some(left) = self.clients.leave(group, connection) else {
+            return;
+        };
+        self.handovers.left(group, connection);
+        if left.model == MessageModel::Clustering {
+            self.members_changed(group);
+        }
+    }
+
     pub(crate) fn consumers(&mut self, id: RequestId, ask: &Consumers) {
+        if let Some(member) = ask.member {
+            self.handovers.asked(&ask.group, member, self.now.monotonic);
+        }
         let clients = self.clients.ids(&ask.group);
         let answer = match clients.is_empty() {
             true => Err(ConsumersError::NoneOnline { group: ask.group.clone() }),
             false => Ok(clients),
         };
         self.reply(id, Reply::Consumers(answer));
-    }
-
-    /// Tells every member of a group to rebalance.
-    pub(crate) fn notify(&mut self, group: &GroupName) {
-        for connection in self.clients.connections(group) {
-            let notice = Notice::ConsumersChanged { group: group.clone() };
-            self.notices.push_back(Work::Notify(connection, notice));
-        }
     }
 }

@@ -118,6 +118,7 @@ impl Broker {
         self.leases.drop_topic(topic);
         self.pop_retries.drop_topic(topic);
         self.consume_modes.drop_topic(topic);
+        self.handovers.drop_topic(topic);
         self.resets.drop_topic(topic);
         self.recalled.drop_topic(topic);
         self.traffic.drop_topic(topic);
@@ -156,6 +157,7 @@ impl Broker {
         self.offsets.drop_group(group);
         self.leases.drop_group(group);
         self.consume_modes.drop_group(group);
+        self.handovers.drop_group(group);
         self.resets.drop_group(group);
         self.locks.drop_group(group);
         self.traffic.drop_group(group);

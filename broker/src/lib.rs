@@ -23,6 +23,7 @@ mod delete;
 mod deliver;
 mod filter;
 mod group;
+mod handover;
 mod kv;
 mod lease;
 mod lock;
@@ -131,6 +132,7 @@ pub struct Broker {
     topics: topic::Topics,
     groups: group::Groups,
     clients: client::Clients,
+    handovers: handover::Handovers,
     leases: lease::Leases,
     pop_retries: pop_retry::PopRetries,
     consume_modes: assignment::ConsumeModes,
@@ -242,6 +244,7 @@ impl Broker {
     pub fn tick(&mut self, now: Now, budget: Budget) {
         self.now = now;
         self.expire_parked();
+        self.hand_over();
         self.traffic.turn_day(now.wall);
         if self.failing.is_none() {
             self.expire_leases();
@@ -321,11 +324,9 @@ impl Broker {
     /// How long the driver may sleep if nothing comes; `None`: until something comes.
     pub fn next_wakeup(&self, now: Now) -> Option<Duration> {
         if let Some(failing) = &self.failing {
-            let retry = failing.retry.map(|(at, _)| at.since(now.monotonic));
-            return [retry, self.parked.next_deadline().map(|at| at.since(now.monotonic))]
-                .into_iter()
-                .flatten()
-                .min();
+            let retry = failing.retry.map(|(at, _)| at);
+            let ends = [retry, self.parked.next_deadline(), self.handovers.next()];
+            return ends.into_iter().flatten().min().map(|at| at.since(now.monotonic));
         }
         let touched = !self.touched.is_empty() || !self.pop_touched.is_empty();
         let moves = !self.with_leases.is_empty() || touched;
@@ -334,6 +335,7 @@ impl Broker {
         }
         let monotonic = [
             self.parked.next_deadline(),
+            self.handovers.next(),
             self.leases.next_end(),
             self.offsets_due(),
             self.halves.next_check(),

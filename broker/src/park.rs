@@ -81,7 +81,7 @@ impl Parked {
     }
 
     /// The requests that wait for a topic and that `fits`, first come first.
-    fn waiting_for(&self, topic: TopicId, fits: impl Fn(&Waiting) -> bool) -> Vec<RequestId> {
+    pub(crate) fn waiting_for(&self, topic: TopicId, fits: impl Fn(&Waiting) -> bool) -> Vec<RequestId> {
         let ids = self.by_topic.get(&topic).into_iter().flatten();
         ids.filter(|id| fits(&self.places[id].waiting)).copied().collect()
     }

@@ -8,7 +8,7 @@ use crate::topic::{SCHEDULE_TOPIC, TIMER_TOPIC};
 use crate::{Broker, Reply, RequestId};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
-use model::{GroupName, Monotonic, QueueId, QueueOffset, Topic, TopicId, TopicName};
+use model::{ConnectionId, GroupName, Monotonic, QueueId, QueueOffset, Topic, TopicId, TopicName};
 use std::time::Duration;
 use wire::stored::View;
 
@@ -38,6 +38,9 @@ pub struct Pull {
     pub commit_offset: Option<QueueOffset>,
     /// How long to wait where there is nothing; `None`: not at all.
     pub wait: Option<Duration>,
+    /// The connection it came by, which may be a member's of the group: such a one gets nothing while the group
+    /// hands over.
+    pub member: Option<ConnectionId>,
 }
 
 /// What a pull found.
@@ -149,6 +152,11 @@ struct Look {
 }
 
 impl Look {
+    /// The same as if nothing had been found.
+    fn nothing(self, ask: &Pull) -> Self {
+        Self { outcome: PullOutcome::NotFound, extents: Vec::new(), next: ask.queue_offset, ..self }
+    }
+
     fn pulled(&self) -> Pulled {
         Pulled {
             outcome: self.outcome,
@@ -222,7 +230,11 @@ impl Broker {
         if let Some(offset) = ask.commit_offset {
             self.commit(&ask.group, topic, ask.queue_id, offset);
         }
-        let look = self.reset_or_look(topic, &ask);
+        self.note_pull(topic, &mut ask);
+        let mut look = self.reset_or_look(topic, &ask);
+        if self.is_quiet(&ask, look.outcome) {
+            look = look.nothing(&ask);
+        }
         match (look.outcome, ask.wait) {
             (PullOutcome::NotFound, Some(wait)) => {
                 if self.parked.len() >= self.config.parked_max {
@@ -230,6 +242,7 @@ impl Broker {
                     return self.reply_now(id, Reply::Pull(Err(PullError::TooManyParked { parked, limit })));
                 }
                 let deadline = self.now.monotonic.after(wait.min(WAIT_MAX));
+                let deadline = self.quiet_until(topic, &ask, deadline);
                 self.parked.park(topic, id, deadline, Waiting::Pull(ask));
             }
             _ => self.answer_pull(topic, id, ask, look, None),
@@ -344,6 +357,7 @@ impl Broker {
             (PullOutcome::NotFound, _) => self.reply_now(id, Reply::Pull(Ok(pulled))),
             (_, true) => self.reply(id, Reply::Pull(Ok(pulled))),
             (_, false) => {
+                self.note_given(topic, &ask);
                 let group = ask.group.clone();
                 let choice = ask.wanted().needs_message().then_some(Choice { topic, ask, deadline });
                 self.read(look.extents, Then::Pull(Box::new(Reading { id, topic, group, pulled, choice })));
@@ -401,6 +415,9 @@ impl Broker {
         deadline: Monotonic,
     ) -> Option<Pull> {
         let look = self.reset_or_look(topic, &ask);
+        if self.is_quiet(&ask, look.outcome) {
+            return Some(ask);
+        }
         match look.outcome {
             PullOutcome::NotFound => Some(ask),
             PullOutcome::NothingMatched => {
@@ -416,7 +433,10 @@ impl Broker {
 
     /// Ends the wait of a pull: nothing came.
     pub(crate) fn pull_ended(&mut self, topic: TopicId, id: RequestId, ask: Pull) {
-        let look = self.look(topic, &ask);
+        let mut look = self.look(topic, &ask);
+        if self.is_quiet(&ask, look.outcome) {
+            look = look.nothing(&ask);
+        }
         self.answer_pull(topic, id, ask, look, None);
     }
 }

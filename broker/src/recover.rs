@@ -59,6 +59,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         topics,
         groups,
         clients: crate::client::Clients::default(),
+        handovers: crate::handover::Handovers::default(),
         leases,
         pop_retries,
         consume_modes,

@@ -4,6 +4,7 @@ mod admin;
 mod consume;
 mod deliver;
 mod filter;
+mod handover;
 mod members;
 mod pop;
 mod recall;
@@ -226,6 +227,7 @@ fn pull(from: &str, offset: i64, wait_ms: Option<u64>) -> Pull {
         rechecks: true,
         commit_offset: None,
         wait: wait_ms.map(Duration::from_millis),
+        member: None,
     }
 }
 

@@ -67,6 +67,7 @@ fn ask(caller: &Caller, language: Language, header: &Header) -> Result<Pull, Ref
             .and_then(|ms| u64::try_from(ms).ok())
             .filter(|&ms| has(SUSPEND) && ms > 0)
             .map(Duration::from_millis),
+        member: Some(caller.connection),
     })
 }
 

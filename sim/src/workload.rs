@@ -150,6 +150,7 @@ impl Workload {
             rechecks: true,
             commit_offset: None,
             wait,
+            member: None,
         }
     }
 

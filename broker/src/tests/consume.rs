@@ -130,7 +130,7 @@ fn members_of_a_group_hear_of_each_change_and_are_listed() {
     assert_eq!(told(&mut rig), [1, 2]);
     register(&mut rig, 2, "c2", 1);
     assert_eq!(told(&mut rig), [0; 0], "nothing changed");
-    assert_eq!(rig.ask(Consumers { group: group() }).unwrap().len(), 2);
+    assert_eq!(rig.ask(Consumers { group: group(), member: None }).unwrap().len(), 2);
     assert!(rig.ask(GetTopic { name: topic("%RETRY%g") }).is_some(), "its retry topic is there at once");
     rig.ask(Disconnect { connection: model::ConnectionId(1) });
     assert_eq!(told(&mut rig), [2]);
@@ -140,7 +140,7 @@ fn members_of_a_group_hear_of_each_change_and_are_listed() {
         producer: None,
         consumer: Some(group()),
     });
-    assert!(rig.ask(Consumers { group: group() }).is_err());
+    assert!(rig.ask(Consumers { group: group(), member: None }).is_err());
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn heartbeat() -> v2::HeartbeatRequest {
 async fn a_consumer_is_a_member_of_its_group_from_its_settings_until_it_leaves() {
     let mut world = world().await;
     let group = GroupName::new("g").unwrap();
-    let members = || world.service.ask(Consumers { group: group.clone() });
+    let members = || world.service.ask(Consumers { group: group.clone(), member: None });
     let early = world.client.clone().heartbeat(call(heartbeat())).await.unwrap().into_inner();
     assert_eq!(early.status.unwrap().code(), Code::UnrecognizedClientType);
     let mut client = world.client.clone();
