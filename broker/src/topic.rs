@@ -224,6 +224,16 @@ impl Broker {
         self.topic_or_make(TopicName::retry(group), self.retry_queues(group))
     }
 
+    /// The retry topic that a group's first heartbeat makes, where there is none yet and it may.
+    ///
+    /// A client asks where it lies before that heartbeat, and then not again for half a minute, in which what it
+    /// could not handle would wait beyond its time.
+    pub fn coming_retry_topic(&self, name: &TopicName) -> Option<Topic> {
+        let group = name.retry_group().filter(|_| self.topics.get(name).is_none())?;
+        let queues = self.retry_queues(&group);
+        self.config.auto_create_groups.then(|| self.new_topic(name.clone(), queues, TopicKind::Normal))
+    }
+
     /// How many queues a group's retry topic is made with.
     pub(crate) fn retry_queues(&self, group: &GroupName) -> u32 {
         self.groups.get(group).map_or(1, |settings| settings.retry_queues.clamp(1, QUEUES_MAX))

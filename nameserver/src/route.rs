@@ -40,6 +40,18 @@ pub struct QueueData {
     pub sys_flag: u32,
 }
 
+impl QueueData {
+    fn of(broker: &str, topic: &Topic) -> Self {
+        Self {
+            broker: broker.to_owned(),
+            read_queues: topic.read_queues,
+            write_queues: topic.write_queues,
+            permission: topic.permission,
+            sys_flag: topic.sys_flag,
+        }
+    }
+}
+
 /// Where a topic lies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Route {
@@ -83,13 +95,7 @@ impl NameServer {
 
     /// Takes one topic that a registered broker serves, in place of what it registered of it before.
     pub fn update(&mut self, broker: &str, topic: &Topic) {
-        let queues = QueueData {
-            broker: broker.to_owned(),
-            read_queues: topic.read_queues,
-            write_queues: topic.write_queues,
-            permission: topic.permission,
-            sys_flag: topic.sys_flag,
-        };
+        let queues = QueueData::of(broker, topic);
         self.topics.entry(topic.name.clone()).or_default().insert(broker.to_owned(), queues);
     }
 
@@ -126,6 +132,12 @@ impl NameServer {
         let queues: Vec<QueueData> = self.topics.get(topic)?.values().map(shown).collect();
         let brokers = queues.iter().filter_map(|queue| self.brokers.get(&queue.broker)).cloned().collect();
         Some(Route { brokers, queues })
+    }
+
+    /// Where `topic` will lie once `broker` serves it; `None` where that is not registered.
+    pub fn coming_route(&self, broker: &str, topic: &Topic) -> Option<Route> {
+        let brokers = vec![self.brokers.get(broker)?.clone()];
+        Some(Route { brokers, queues: vec![QueueData::of(broker, topic)] })
     }
 
     /// All brokers, by name.

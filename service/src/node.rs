@@ -83,7 +83,7 @@ impl Node {
                 self.register_topics();
                 return;
             }
-            NodeRequest::Route(topic) => NodeReply::Route(self.names.route(&topic)),
+            NodeRequest::Route(topic) => NodeReply::Route(self.route(&topic)),
             NodeRequest::Brokers => NodeReply::Brokers(self.names.brokers()),
             NodeRequest::Topics => NodeReply::Topics(self.names.topics()),
             NodeRequest::SetWritable(broker, writable) => {
@@ -91,6 +91,14 @@ impl Node {
             }
         };
         self.replies.push_back((id, reply));
+    }
+
+    /// Where a topic lies, or will once the first client of its group has said that it is there.
+    fn route(&self, topic: &TopicName) -> Option<Route> {
+        self.names.route(topic).or_else(|| {
+            let coming = self.broker.coming_retry_topic(topic)?;
+            self.names.coming_route(&self.broker.config().broker_name, &coming)
+        })
     }
 
     /// Does what the time asks for. See [`Broker::tick`].

@@ -231,3 +231,28 @@ async fn a_consumer_whose_filters_are_not_served_is_told_before_it_starts() {
     let answer = client.ask_for(ResponseCode::SystemError, command).await;
     assert!(remark(&answer).contains("CLASS"), "{}", remark(&answer));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_new_groups_retry_topic_has_a_route_before_its_first_heartbeat() {
+    let server = Server::start();
+    let mut client = server.connect();
+    let route = |topic: &str| request(RequestCode::GetRouteinfoByTopic, &[("topic", topic)]);
+    let before = client.ask_for(ResponseCode::Success, route("%RETRY%consumers")).await;
+    client.ask_for(ResponseCode::TopicNotExist, route("%DLQ%consumers")).await;
+    let exists = request(RequestCode::GetTopicConfig, &[("topic", "%RETRY%consumers")]);
+    client.ask_for(ResponseCode::TopicNotExist, exists).await;
+    client.tell(heartbeat("one", "T", "*")).await;
+    while !client.hear().await.unwrap().is_answer() {}
+    client.tell(route("%RETRY%consumers")).await;
+    let after = loop {
+        let command = client.hear().await.unwrap();
+        if command.is_answer() {
+            break command;
+        }
+    };
+    assert_eq!(before.body, after.body);
+
+    let mut client =
+        Server::start_with(Settings::new(store_host()), |config| config.auto_create_groups = false).connect();
+    client.ask_for(ResponseCode::TopicNotExist, route("%RETRY%consumers")).await;
+}
