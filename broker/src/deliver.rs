@@ -9,7 +9,7 @@ use crate::read::Then;
 use crate::{Broker, Budget};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
-use model::{LogOffset, Monotonic, Now, QueueId, Timestamp};
+use model::{LogOffset, Monotonic, Now, QueueId, Timestamp, TopicId};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 use timer::Entry;
@@ -19,6 +19,8 @@ use wire::stored::View;
 #[derive(Debug, Default)]
 pub(crate) struct DueQueue {
     due: VecDeque<Entry>,
+    /// What is due and was taken, whose topic nobody may write to: by topic, in the order in which it was taken.
+    held: BTreeMap<TopicId, Vec<Entry>>,
     staged: BTreeMap<LogOffset, Bytes>,
     /// Whether a read for deliveries is out; one at a time.
     reading: bool,
@@ -30,22 +32,42 @@ pub(crate) struct DueQueue {
 
 impl DueQueue {
     pub(crate) fn len(&self) -> usize {
-        self.due.len()
+        self.due.len() + self.held()
+    }
+
+    /// How many messages are held.
+    pub(crate) fn held(&self) -> usize {
+        self.held.values().map(Vec::len).sum()
+    }
+
+    /// How many messages of each topic have not left yet.
+    pub(crate) fn counts(&self) -> BTreeMap<TopicId, u64> {
+        let mut counts = BTreeMap::new();
+        for entry in self.due.iter().chain(self.held.values().flatten()) {
+            *counts.entry(entry.topic).or_default() += 1;
+        }
+        counts
     }
 
     /// Takes out the message at `at`, where it has not left yet.
     pub(crate) fn remove(&mut self, at: LogOffset) -> Option<Entry> {
         self.staged.remove(&at);
-        let place = self.due.iter().position(|entry| entry.log_offset == at)?;
-        self.due.remove(place)
+        if let Some(place) = self.due.iter().position(|entry| entry.log_offset == at) {
+            return self.due.remove(place);
+        }
+        self.held.values_mut().find_map(|held| {
+            let place = held.iter().position(|entry| entry.log_offset == at)?;
+            Some(held.remove(place))
+        })
     }
 
     /// Takes out the messages of a topic.
-    pub(crate) fn drop_topic(&mut self, topic: model::TopicId) -> Vec<Entry> {
-        let (gone, stay) = self.due.drain(..).partition(|entry| entry.topic == topic);
-        self.due = stay;
-        let gone: VecDeque<Entry> = gone;
-        gone.into()
+    pub(crate) fn drop_topic(&mut self, topic: TopicId) -> Vec<Entry> {
+        let (gone, stay): (Vec<Entry>, Vec<Entry>) =
+            self.due.drain(..).partition(|entry| entry.topic == topic);
+        self.due = stay.into();
+        let held = self.held.remove(&topic).unwrap_or_default();
+        held.into_iter().chain(gone).collect()
     }
 
     /// The bytes of a message, where they were read ahead.
@@ -78,11 +100,25 @@ impl Broker {
             };
             self.due.due.pop_front();
             self.due.staged.remove(&entry.log_offset);
+            if self.topics.by_id(entry.topic).is_some_and(|topic| !topic.permission.writable()) {
+                self.due.held.entry(entry.topic).or_default().push(entry);
+                continue;
+            }
             self.deliver_one(&entry, &parked);
             messages += 1;
             bytes += parked.len();
         }
         self.stage();
+    }
+
+    /// A topic is as it shall be from now on: what was held since nobody might write to it is delivered, in its
+    /// order, where that has changed.
+    pub(crate) fn let_go(&mut self, topic: TopicId) {
+        if self.topics.by_id(topic).is_some_and(|topic| topic.permission.writable()) {
+            for entry in self.due.held.remove(&topic).unwrap_or_default() {
+                self.timer.schedule(entry);
+            }
+        }
     }
 
     /// After the clock was set back, what was due and has not left yet waits again.

@@ -348,6 +348,7 @@ impl Broker {
     pub fn stats(&self) -> Stats {
         let mut stats = self.stats;
         stats.pending = self.timer.len() as u64 + self.due.len() as u64;
+        stats.held = self.due.held() as u64;
         stats.halves = self.halves.len() as u64;
         stats.parked = self.parked.len() as u64;
         stats.unanswered = (self.replies.len() + self.with_leases.len()) as u64;

@@ -64,7 +64,11 @@ impl Broker {
     pub(crate) fn get_runtime(&mut self, id: RequestId) {
         let levels = 1..=u8::try_from(self.config.levels.max()).unwrap_or(u8::MAX);
         let earliest = self.store.queues().filter_map(|(.., queue)| queue.get(queue.min()));
-        let pending = self.topics.iter().map(|topic| (topic.name.clone(), self.timer.count(topic.id)));
+        let due = self.due.counts();
+        let pending = self.topics.iter().map(|topic| {
+            let due = due.get(&topic.id).copied().unwrap_or(0);
+            (topic.name.clone(), self.timer.count(topic.id) + due)
+        });
         let runtime = Runtime {
             opened_at: self.opened_at,
             now: self.now.wall,

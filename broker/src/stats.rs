@@ -29,6 +29,8 @@ pub struct Stats {
     pub write_errors: u64,
     /// Messages that wait for their moment now.
     pub pending: u64,
+    /// Of these, what is due and held since nobody may write to its topic.
+    pub held: u64,
     /// Half messages that have not ended.
     pub halves: u64,
     /// Requests that wait for messages now.

@@ -9,6 +9,7 @@ mod members;
 mod pop;
 mod recall;
 mod recover;
+mod reported;
 mod retry;
 mod send;
 mod transaction;

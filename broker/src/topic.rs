@@ -204,7 +204,9 @@ impl Broker {
         let mut payload = Vec::new();
         record::Meta::Topic(topic.clone()).encode(&mut payload);
         self.append_record(Kind::Meta, &payload);
+        let id = topic.id;
         self.topics.put(topic);
+        self.let_go(id);
     }
 
     /// The topic of that name, made with `queues` queues where there is none.
