@@ -6,11 +6,11 @@ DUEMQ  := $(TARGET)/release/duemq
 SEED   ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check fix bench sim audit acceptance
+.PHONY: help run build test check fix bench sim audit acceptance acceptance-restarts
 
 help: ## Print this menu.
 	@echo 'make TARGET, where TARGET is'
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-11s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-19s %s\n", $$1, $$2 }'
 
 build: ## Build the release binary.
 	$(CARGO) build --release --locked -p server
@@ -24,6 +24,9 @@ test: ## Run all Rust tests, then real RocketMQ clients against the release bina
 
 acceptance: build ## Run only the real clients (what acceptance/passing.txt lists) on a fresh server.
 	acceptance/with-server $(DUEMQ) acceptance/passing
+
+acceptance-restarts: build ## Run the remoting suites and mqadmin with the server restarted between cases (20 minutes).
+	RESTART=TERM acceptance/with-server $(DUEMQ) acceptance/run java-remoting java-remoting4 go-remoting mqadmin
 
 check: ## Format, lints, documentation, house rules. Reads only.
 	$(CARGO) fmt --check
