@@ -63,6 +63,7 @@ async fn read(
             .long_polling_timeout
             .and_then(span)
             .map(|wait| wait.min(bearable(context.left(), &proxy.settings))),
+        member: None,
     };
     let pulled = tokio::select! {
         biased;
