@@ -119,6 +119,7 @@ impl Broker {
         self.pop_retries.drop_topic(topic);
         self.consume_modes.drop_topic(topic);
         self.handovers.drop_topic(topic);
+        self.forbidden.drop_topic(topic);
         self.resets.drop_topic(topic);
         self.recalled.drop_topic(topic);
         self.traffic.drop_topic(topic);
@@ -158,6 +159,7 @@ impl Broker {
         self.leases.drop_group(group);
         self.consume_modes.drop_group(group);
         self.handovers.drop_group(group);
+        self.forbidden.drop_group(group);
         self.resets.drop_group(group);
         self.locks.drop_group(group);
         self.traffic.drop_group(group);

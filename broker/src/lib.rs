@@ -22,6 +22,7 @@ mod config;
 mod delete;
 mod deliver;
 mod filter;
+mod forbid;
 mod group;
 mod handover;
 mod kv;
@@ -45,6 +46,7 @@ mod renew;
 mod reply;
 mod request;
 mod reset;
+mod resume;
 mod runtime;
 mod schedule;
 mod send;
@@ -66,6 +68,7 @@ pub use client::{
 pub use config::{Config, Flush};
 pub use delete::{DeleteGroup, DeleteGroupError, DeleteTopic, DeleteTopicError, Deleted};
 pub use filter::{Filter, Sql, SqlError};
+pub use forbid::{Forbid, ForbidError, GetForbidden};
 pub use group::{CreateGroup, CreateGroupError, GetGroup, GetGroups};
 pub use kv::{GetValues, PutValue, PutValueError};
 pub use lock::{Lock, Unlock};
@@ -78,8 +81,8 @@ pub use park::CountParked;
 pub use peek::{Peek, Peeked};
 pub use pop::{Pop, PopError, Popped, PoppedMessage};
 pub use progress::{
-    Entries, GetEntries, GetEntriesError, GetGroupsOf, GetOffsets, GetProgress, GetTopicStats, GetTopicsOf,
-    IndexEntry, Progress, QueueProgress, QueueStats, TopicStats,
+    Entries, GetEntries, GetEntriesError, GetGroupsOf, GetLeastOffsets, GetOffsets, GetProgress,
+    GetTopicStats, GetTopicsOf, IndexEntry, Progress, QueueProgress, QueueStats, TopicStats,
 };
 pub use pull::{Pull, PullError, PullOutcome, Pulled};
 pub use query::{Query, QueryError, View, ViewError};
@@ -88,6 +91,7 @@ pub use recover::Recovered;
 pub use renew::{Renew, RenewError};
 pub use request::{Reply, Request, RequestId, Verb};
 pub use reset::{CloneOffsets, ResetOffset, ResetOffsetError, ResetTo};
+pub use resume::{ResumeHalf, ResumeHalfError};
 pub use runtime::{Configure, GetRuntime, Runtime};
 pub use send::{AutoCreate, Send, SendError, SendRefusal, Sent};
 pub use send_back::{SendBack, SendBackError};
@@ -136,6 +140,7 @@ pub struct Broker {
     leases: lease::Leases,
     pop_retries: pop_retry::PopRetries,
     consume_modes: assignment::ConsumeModes,
+    forbidden: forbid::Forbidden,
     locks: lock::Locks,
     recalled: recall::RecalledMessages,
     halves: transaction::Halves,
@@ -193,6 +198,7 @@ impl Broker {
             Request::Unlock(ask) => self.unlock(id, &ask),
             Request::Recall(ask) => self.recall(id, ask),
             Request::EndTransaction(ask) => self.end_transaction(id, ask),
+            Request::ResumeHalf(ask) => self.resume_half(id, ask),
             Request::Renew(ask) => self.renew(id, &ask),
             Request::Pop(ask) => self.pop(id, ask),
             Request::Peek(ask) => self.peek(id, &ask),
@@ -216,10 +222,13 @@ impl Broker {
             Request::GetGroup(ask) => self.get_group(id, &ask),
             Request::GetGroups(_) => self.get_groups(id),
             Request::DeleteGroup(ask) => self.delete_group(id, &ask),
+            Request::Forbid(ask) => self.forbid(id, ask),
+            Request::GetForbidden(_) => self.get_forbidden(id),
             Request::GetProgress(ask) => self.get_progress(id, &ask),
             Request::GetGroupsOf(ask) => self.get_groups_of(id, &ask),
             Request::GetTopicsOf(ask) => self.get_topics_of(id, &ask),
             Request::GetOffsets(_) => self.get_offsets(id),
+            Request::GetLeastOffsets(ask) => self.get_least_offsets(id, &ask),
             Request::ResetOffset(ask) => self.reset_offset(id, &ask),
             Request::CloneOffsets(ask) => self.clone_offsets(id, &ask),
             Request::GetMembers(ask) => self.get_members(id, &ask),

@@ -80,6 +80,14 @@ pub enum PopError {
         /// The group.
         group: GroupName,
     },
+    /// The operator's: the group is kept away from the topic (16).
+    #[error("group {group} is forbidden to read topic {topic}")]
+    TopicForbidden {
+        /// The group.
+        group: GroupName,
+        /// The topic.
+        topic: TopicName,
+    },
     /// The caller's: no such topic (17).
     #[error("topic {topic} does not exist")]
     TopicUnknown {
@@ -246,6 +254,9 @@ impl Broker {
         };
         if !group.consume_enabled {
             return Err(PopError::GroupForbidden { group: group.name });
+        }
+        if self.forbidden.holds(&group.name, topic.id) {
+            return Err(PopError::TopicForbidden { group: group.name, topic: topic.name });
         }
         Ok(topic.id)
     }

@@ -3,7 +3,7 @@
 use crate::lease::Key;
 use crate::{Broker, GetBounds, Reply, RequestId};
 use model::{GroupName, LogOffset, QueueId, QueueOffset, Timestamp, TopicName};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A question for a topic's queues.
 #[derive(Clone, Debug)]
@@ -151,6 +151,17 @@ pub enum GetEntriesError {
 #[derive(Clone, Copy, Debug)]
 pub struct GetOffsets;
 
+/// A question for the least offset that any group has committed in each queue of a topic.
+#[derive(Clone, Debug)]
+pub struct GetLeastOffsets {
+    /// The topic.
+    pub topic: TopicName,
+    /// Groups that do not count.
+    pub without: Vec<GroupName>,
+    /// Where this group lags behind the least one, the answer is the end of all offsets.
+    pub compare: GroupName,
+}
+
 /// Entries of an index in one answer, at most.
 const ENTRIES_MAX: usize = 128;
 
@@ -249,6 +260,26 @@ impl Broker {
         });
         let all = all.collect();
         self.reply(id, Reply::GetOffsets(all));
+    }
+
+    /// Peer: `AdminBrokerProcessor#queryCorrectionOffset`, which forgets the offsets of the groups that do not count.
+    pub(crate) fn get_least_offsets(&mut self, id: RequestId, ask: &GetLeastOffsets) {
+        let mut least: BTreeMap<QueueId, QueueOffset> = BTreeMap::new();
+        if let Some(topic) = self.topics.get(&ask.topic).map(|topic| topic.id) {
+            for group in self.offsets.groups_of(topic).filter(|group| !ask.without.contains(*group)) {
+                for (_, queue_id, offset) in self.offsets.of_group(group).filter(|(of, ..)| *of == topic) {
+                    let known = least.entry(queue_id).or_insert(offset);
+                    *known = offset.min(*known);
+                }
+            }
+            for (queue_id, offset) in &mut least {
+                if self.offsets.get(&ask.compare, topic, *queue_id).is_some_and(|compared| compared < *offset)
+                {
+                    *offset = QueueOffset(i64::MAX);
+                }
+            }
+        }
+        self.reply(id, Reply::GetLeastOffsets(least));
     }
 
     pub(crate) fn get_entries(&mut self, id: RequestId, ask: &GetEntries) {

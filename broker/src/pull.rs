@@ -86,6 +86,14 @@ pub enum PullError {
         /// The group.
         group: GroupName,
     },
+    /// The operator's: the group is kept away from the topic (16).
+    #[error("group {group} is forbidden to read topic {topic}")]
+    TopicForbidden {
+        /// The group.
+        group: GroupName,
+        /// The topic.
+        topic: TopicName,
+    },
     /// The caller's: no such topic (17).
     #[error("topic {topic} does not exist")]
     TopicUnknown {
@@ -267,6 +275,9 @@ impl Broker {
         };
         if !group.consume_enabled {
             return Err(PullError::GroupForbidden { group: group.name });
+        }
+        if self.forbidden.holds(&group.name, id) {
+            return Err(PullError::TopicForbidden { group: group.name, topic: ask.topic.clone() });
         }
         match &ask.filter {
             Some(filter) => Ok((id, filter.clone())),

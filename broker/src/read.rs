@@ -31,6 +31,8 @@ pub(crate) enum Then {
     RecallByMessage(RequestId, TopicId, Recall, Box<crate::Sent>),
     /// A half message ends.
     EndTransaction(RequestId, EndTransaction),
+    /// A half message that was put aside is asked for again.
+    ResumeHalf(RequestId, crate::ResumeHalf),
     /// The producer of a half message, at that offset and asked so often before, is asked.
     CheckHalf(Extent, QueueOffset, u32),
     /// A search is answered.
@@ -99,6 +101,7 @@ impl Broker {
                 self.recall_by_message_read(id, topic, &ask, *sent, bytes);
             }
             Then::EndTransaction(id, ask) => self.end_read(id, &ask, bytes),
+            Then::ResumeHalf(id, ask) => self.resume_read(id, ask, bytes),
             Then::CheckHalf(extent, offset, checks) => self.check_read(extent, offset, checks, bytes),
             Then::Query(id, ask) => self.query_read(id, &ask, bytes),
             Then::View(id, ask) => {

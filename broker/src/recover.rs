@@ -37,6 +37,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         leases,
         pop_retries,
         consume_modes,
+        forbidden,
         views,
         recalled,
         halves,
@@ -63,6 +64,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         leases,
         pop_retries,
         consume_modes,
+        forbidden,
         locks: crate::lock::Locks::default(),
         recalled,
         halves,
@@ -99,6 +101,7 @@ struct Replay {
     leases: crate::lease::Leases,
     pop_retries: crate::pop_retry::PopRetries,
     consume_modes: crate::assignment::ConsumeModes,
+    forbidden: crate::forbid::Forbidden,
     views: schedule::Views,
     recalled: crate::recall::RecalledMessages,
     halves: crate::transaction::Halves,
@@ -120,6 +123,7 @@ impl Replay {
             leases: crate::lease::Leases::default(),
             pop_retries: crate::pop_retry::PopRetries::default(),
             consume_modes: crate::assignment::ConsumeModes::default(),
+            forbidden: crate::forbid::Forbidden::default(),
             views: schedule::Views::new(),
             recalled: crate::recall::RecalledMessages::default(),
             halves: crate::transaction::Halves::default(),
@@ -174,6 +178,9 @@ impl Replay {
                 record::Meta::ConsumeMode { topic, group, mode } => {
                     self.consume_modes.put(group, topic, mode);
                 }
+                record::Meta::Forbidden { topic, group, forbidden } => {
+                    self.forbidden.put(group, topic, forbidden);
+                }
                 record::Meta::BrokerName(_) => return None,
             },
             Kind::Checkpoint | Kind::Pad => {}
@@ -194,6 +201,7 @@ impl Replay {
         self.leases.drop_topic(topic);
         self.pop_retries.drop_topic(topic);
         self.consume_modes.drop_topic(topic);
+        self.forbidden.drop_topic(topic);
         self.resets.drop_topic(topic);
         self.recalled.drop_topic(topic);
         self.topics.remove(topic);
@@ -204,6 +212,7 @@ impl Replay {
         self.offsets.drop_group(group);
         self.leases.drop_group(group);
         self.consume_modes.drop_group(group);
+        self.forbidden.drop_group(group);
         self.resets.drop_group(group);
     }
 

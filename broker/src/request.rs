@@ -6,6 +6,7 @@ use crate::cancel::Cancel;
 use crate::change_invisible::{ChangeInvisible, ChangeInvisibleError};
 use crate::client::{Consumers, ConsumersError, Disconnect, Register, RegisterError, Unregister};
 use crate::delete::{DeleteGroup, DeleteGroupError, DeleteTopic, DeleteTopicError, Deleted};
+use crate::forbid::{Forbid, ForbidError, GetForbidden};
 use crate::group::{CreateGroup, CreateGroupError, GetGroup, GetGroups};
 use crate::kv::{GetValues, PutValue, PutValueError};
 use crate::lock::{Lock, Unlock};
@@ -18,14 +19,15 @@ use crate::park::CountParked;
 use crate::peek::{Peek, Peeked};
 use crate::pop::{Pop, PopError, Popped};
 use crate::progress::{
-    Entries, GetEntries, GetEntriesError, GetGroupsOf, GetOffsets, GetProgress, GetTopicStats, GetTopicsOf,
-    Progress, TopicStats,
+    Entries, GetEntries, GetEntriesError, GetGroupsOf, GetLeastOffsets, GetOffsets, GetProgress,
+    GetTopicStats, GetTopicsOf, Progress, TopicStats,
 };
 use crate::pull::{Pull, PullError, Pulled};
 use crate::query::{Query, QueryError, View, ViewError};
 use crate::recall::{Recall, RecallError, Recalled};
 use crate::renew::{Renew, RenewError};
 use crate::reset::{CloneOffsets, ResetOffset, ResetOffsetError};
+use crate::resume::{ResumeHalf, ResumeHalfError};
 use crate::runtime::{Configure, GetRuntime, Runtime};
 use crate::send::{Send, SendError, Sent};
 use crate::send_back::{SendBack, SendBackError};
@@ -100,6 +102,8 @@ verbs! {
     Recall(Recall) -> Result<Recalled, RecallError>;
     /// Commit or roll back a half message.
     EndTransaction(EndTransaction) -> Result<(), EndTransactionError>;
+    /// Ask again for a half message that was put aside.
+    ResumeHalf(ResumeHalf) -> Result<(), ResumeHalfError>;
     /// Take with leases.
     Pop(Pop) -> Result<Popped, PopError>;
     /// Look at what a pop would take.
@@ -146,6 +150,10 @@ verbs! {
     GetGroups(GetGroups) -> Vec<Group>;
     /// Delete a group and all that is its own.
     DeleteGroup(DeleteGroup) -> Result<(), DeleteGroupError>;
+    /// Keep a group away from a topic, or no longer; tells whether it is.
+    Forbid(Forbid) -> Result<bool, ForbidError>;
+    /// Ask who is kept away from what.
+    GetForbidden(GetForbidden) -> Vec<(GroupName, TopicName)>;
     /// Ask how far a group has read.
     GetProgress(GetProgress) -> Progress;
     /// Ask who reads a topic.
@@ -154,6 +162,8 @@ verbs! {
     GetTopicsOf(GetTopicsOf) -> Vec<TopicName>;
     /// Ask for all committed offsets.
     GetOffsets(GetOffsets) -> Vec<(GroupName, TopicName, QueueId, QueueOffset)>;
+    /// Ask how far all groups have read.
+    GetLeastOffsets(GetLeastOffsets) -> BTreeMap<QueueId, QueueOffset>;
     /// Set how far a group has read.
     ResetOffset(ResetOffset) -> Result<Vec<(QueueId, QueueOffset)>, ResetOffsetError>;
     /// Set how far a group has read to where another has.

@@ -210,7 +210,7 @@ impl Broker {
     }
 
     /// The newest half of that key. Another key may have the same hash; what was read is compared again.
-    fn half_by_key(&self, key: &str) -> Option<Extent> {
+    pub(crate) fn half_by_key(&self, key: &str) -> Option<Extent> {
         let halves = self.topics.by_name(HALF_TOPIC)?;
         self.keys.find(halves, key).rev().find(|extent| self.halves.waiting.contains_key(&extent.at))
     }
@@ -294,7 +294,7 @@ impl Broker {
         self.append_message(&aside, QueueId(0), message, half);
     }
 
-    fn real_place(&self, message: &Message) -> Option<(Topic, QueueId)> {
+    pub(crate) fn real_place(&self, message: &Message) -> Option<(Topic, QueueId)> {
         let topic = TopicName::new(message.properties.get(property::REAL_TOPIC)?).ok()?;
         let topic = self.topics.get(&topic)?.clone();
         let queue: u32 = message.properties.get(property::REAL_QID)?.parse().ok()?;

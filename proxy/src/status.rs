@@ -96,7 +96,9 @@ impl From<PopError> for Refused {
     fn from(error: PopError) -> Self {
         let code = match error {
             PopError::GroupUnknown { .. } => Code::ConsumerGroupNotFound,
-            PopError::GroupForbidden { .. } | PopError::NotReadable { .. } => Code::Forbidden,
+            PopError::GroupForbidden { .. }
+            | PopError::TopicForbidden { .. }
+            | PopError::NotReadable { .. } => Code::Forbidden,
             PopError::NamesTooLong(_) => Code::IllegalConsumerGroup,
             PopError::TopicUnknown { .. } => Code::TopicNotFound,
             PopError::QueueUnknown { .. } | PopError::TooMany { .. } => Code::BadRequest,
@@ -112,7 +114,9 @@ impl From<PullError> for Refused {
     fn from(error: PullError) -> Self {
         let code = match error {
             PullError::GroupUnknown { .. } => Code::ConsumerGroupNotFound,
-            PullError::GroupForbidden { .. } | PullError::NotReadable { .. } => Code::Forbidden,
+            PullError::GroupForbidden { .. }
+            | PullError::TopicForbidden { .. }
+            | PullError::NotReadable { .. } => Code::Forbidden,
             PullError::TopicUnknown { .. } => Code::TopicNotFound,
             PullError::QueueUnknown { .. } => Code::BadRequest,
             PullError::TooManyParked { .. } => Code::TooManyRequests,

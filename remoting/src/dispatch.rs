@@ -82,17 +82,31 @@ async fn by_code(caller: &Caller, code: RequestCode, request: Command) -> Answer
             if let Some(answered) = admin::answer(caller, other, &request).await {
                 return answered;
             }
-            let unknown = wire::remoting::code::UnknownRequest(other.number());
-            Err(Refused::new(ResponseCode::RequestCodeNotSupported, &unknown))
+            Err(not_supported(UnknownRequest(other.number())))
         }
     }
 }
 
-/// A request of an unknown code, with a word for those who manage users and access lists.
+/// A request that is not served, and of what kind it is, where that is known. Which ones these are is listed in
+/// docs/compatibility.md.
 fn not_supported(unknown: UnknownRequest) -> Refused {
-    let why = match unknown.0 {
-        3001..=3010 => format!("users and access lists are not supported: {}", unknown.to_string().trim()),
-        _ => unknown.to_string(),
+    let kind = match unknown.0 {
+        103 | 104 | 217 | 322 | 901 | 904 => "registrations of other brokers",
+        402 | 908 | 1007 => "replicas",
+        513 => "static topics",
+        354 | 355 => "stores of another kind",
+        902 | 903 => "containers of brokers",
+        1001..=1018 => "controllers",
+        2001..=2004 => "rules for cold data",
+        3001..=3010 => "users and access lists",
+        5001 => "other timers",
+        200_056 => "pops taken back",
+        200_070..=200_079 => "lite topics",
+        _ => "",
+    };
+    let why = match kind {
+        "" => unknown.to_string(),
+        kind => format!("{kind} are not supported:{unknown}"),
     };
     Refused::new(ResponseCode::RequestCodeNotSupported, &why)
 }

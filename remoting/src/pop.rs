@@ -167,7 +167,9 @@ pub(crate) async fn polling_info(caller: &Caller, request: &Command) -> Answered
 fn code_of(error: &PopError) -> ResponseCode {
     match error {
         PopError::GroupUnknown { .. } => ResponseCode::SubscriptionGroupNotExist,
-        PopError::GroupForbidden { .. } | PopError::NotReadable { .. } => ResponseCode::NoPermission,
+        PopError::GroupForbidden { .. } | PopError::TopicForbidden { .. } | PopError::NotReadable { .. } => {
+            ResponseCode::NoPermission
+        }
         PopError::TopicUnknown { .. } => ResponseCode::TopicNotExist,
         PopError::QueueUnknown { .. }
         | PopError::NamesTooLong(_)

@@ -75,7 +75,9 @@ fn ask(caller: &Caller, language: Language, header: &Header) -> Result<Pull, Ref
 fn code_of(error: &PullError) -> ResponseCode {
     match error {
         PullError::GroupUnknown { .. } => ResponseCode::SubscriptionGroupNotExist,
-        PullError::GroupForbidden { .. } | PullError::NotReadable { .. } => ResponseCode::NoPermission,
+        PullError::GroupForbidden { .. }
+        | PullError::TopicForbidden { .. }
+        | PullError::NotReadable { .. } => ResponseCode::NoPermission,
         PullError::TopicUnknown { .. } => ResponseCode::TopicNotExist,
         PullError::QueueUnknown { .. } => ResponseCode::InvalidParameter,
         PullError::NotSubscribed { .. } => ResponseCode::SubscriptionNotExist,

@@ -306,3 +306,86 @@ fn changed_settings_hold_from_then_on() {
     let views = rig.ask(GetTopic { name: topic("SCHEDULE_TOPIC_XXXX") }).unwrap();
     assert_eq!(views.read_queues, 2);
 }
+
+fn forbid(rig: &mut Rig, forbidden: Option<bool>) -> Result<bool, ForbidError> {
+    rig.ask(Forbid { group: group(), topic: topic("T"), forbidden })
+}
+
+#[test]
+fn a_group_that_is_kept_away_from_a_topic_gets_nothing_of_it_until_it_may_again() {
+    let mut rig = with_group();
+    rig.topic("U", 1);
+    rig.send(send("T", "one", &[]));
+    rig.send(send("U", "two", &[]));
+    assert_eq!(forbid(&mut rig, None), Ok(false));
+    assert_eq!(forbid(&mut rig, Some(true)), Ok(true));
+    for killed in [false, true] {
+        if killed {
+            rig = rig.killed(10);
+        }
+        assert_eq!(forbid(&mut rig, None), Ok(true), "killed: {killed}");
+        assert_eq!(rig.ask(GetForbidden), [(group(), topic("T"))]);
+        let (pulled, popped) = (rig.ask(pull("T", 0, None)), rig.ask(pop("T", 10_000, 0)));
+        assert!(matches!(pulled, Err(PullError::TopicForbidden { .. })), "{pulled:?}");
+        assert!(matches!(popped, Err(PopError::TopicForbidden { .. })), "{popped:?}");
+        assert_eq!(rig.bodies("U"), ["two"], "other topics it may read");
+        let other = Pull { group: GroupName::new("other").unwrap(), ..pull("T", 0, None) };
+        assert_eq!(rig.ask(other).unwrap().messages.len(), 1, "other groups may read it");
+    }
+    assert_eq!(forbid(&mut rig, Some(false)), Ok(false));
+    let mut rig = rig.killed(10);
+    assert_eq!(rig.bodies("T"), ["one"]);
+}
+
+#[test]
+fn what_a_group_may_not_read_goes_with_the_topic_and_with_the_group() {
+    let mut rig = with_group();
+    let nobody =
+        rig.ask(Forbid { group: GroupName::new("x").unwrap(), topic: topic("T"), forbidden: Some(true) });
+    assert!(matches!(nobody, Err(ForbidError::GroupUnknown { .. })));
+    let nothing = rig.ask(Forbid { group: group(), topic: topic("X"), forbidden: Some(true) });
+    assert!(matches!(nothing, Err(ForbidError::TopicUnknown { .. })));
+    for killed in [false, true] {
+        for deletes_topic in [true, false] {
+            forbid(&mut rig, Some(true)).unwrap();
+            match deletes_topic {
+                true => drop(rig.ask(DeleteTopic { name: topic("T") }).unwrap()),
+                false => rig.ask(DeleteGroup { name: group() }).unwrap(),
+            }
+            if killed {
+                rig = rig.killed(10);
+            }
+            assert_eq!(rig.ask(GetForbidden), []);
+            rig.topic("T", 1);
+            rig.ask(CreateGroup { group: model::Group::new(group()) }).unwrap();
+            assert_eq!(forbid(&mut rig, None), Ok(false), "made again, killed: {killed}");
+        }
+    }
+}
+
+#[test]
+fn the_least_offsets_are_those_of_the_groups_that_count() {
+    let mut rig = with_group();
+    rig.topic("T", 2);
+    for name in ["g", "far", "near"] {
+        for queue in 0..2 {
+            let send = Send { queue_id: Some(QueueId(queue)), ..send("T", name, &[]) };
+            rig.send(send);
+        }
+    }
+    for (name, queue, offset) in [("g", 0, 2), ("far", 0, 3), ("near", 0, 1), ("far", 1, 2)] {
+        let group = GroupName::new(name).unwrap();
+        let queue_offset = QueueOffset(offset);
+        rig.ask(CommitOffset { group, topic: topic("T"), queue_id: QueueId(queue), queue_offset }).unwrap();
+    }
+    let mut least = |without: &[&str], compare: &str| {
+        let without = without.iter().map(|name| GroupName::new(name).unwrap()).collect();
+        let compare = GroupName::new(compare).unwrap();
+        let least = rig.ask(GetLeastOffsets { topic: topic("T"), without, compare });
+        least.into_iter().map(|(queue_id, offset)| (queue_id.0, offset.0)).collect::<Vec<_>>()
+    };
+    assert_eq!(least(&[], "g"), [(0, 1), (1, 2)]);
+    assert_eq!(least(&["near"], "far"), [(0, 2), (1, 2)]);
+    assert_eq!(least(&["near"], "near"), [(0, i64::MAX), (1, 2)], "it lags behind the others");
+    assert_eq!(least(&["near"], "g"), [(0, 2), (1, 2)], "as it was: nothing is forgotten by asking");
+}

@@ -116,6 +116,41 @@ fn a_producer_that_does_not_say_is_asked_with_the_same_places_and_at_last_no_mor
 }
 
 #[test]
+fn a_half_that_was_put_aside_can_be_asked_for_again() {
+    let mut rig = Rig::new();
+    register(&mut rig);
+    let first = half(&mut rig, "open", None);
+    rig.pass(6000 + 15 * 30_000);
+    let aside = Stored::parse(&rig.pull("TRANS_CHECK_MAX_TIME_TOPIC", 0).messages[0]).unwrap().log_offset();
+    asked(&mut rig);
+
+    for nowhere in [first.log_offset, model::LogOffset(aside.0 + 8), model::LogOffset(u64::MAX)] {
+        let refused = rig.ask(ResumeHalf { log_offset: nowhere });
+        assert_eq!(refused, Err(ResumeHalfError::NotAside { log_offset: nowhere }));
+    }
+    rig.ask(ResumeHalf { log_offset: aside }).unwrap();
+    assert_eq!(
+        rig.ask(ResumeHalf { log_offset: aside }),
+        Err(ResumeHalfError::Waits),
+        "it is asked for already"
+    );
+    let mut rig = rig.killed(1);
+    register(&mut rig);
+    rig.pass(36_000);
+    let (key, place) = asked(&mut rig).remove(0);
+    assert_eq!(key, "open");
+    assert!(place > aside.0, "it lies anew");
+    let half = HalfName::Place(model::LogOffset(place));
+    rig.ask(EndTransaction { half, group: Some(PRODUCER.into()), resolution: Resolution::Commit }).unwrap();
+    let bytes = rig.pull("t", 0).messages.remove(0);
+    assert_eq!((body(&bytes), property(&bytes, "TAGS")), ("open".into(), Some("tag".into())));
+
+    rig.ask(DeleteTopic { name: topic("t") }).unwrap();
+    let gone = rig.ask(ResumeHalf { log_offset: aside });
+    assert_eq!(gone, Err(ResumeHalfError::TopicUnknown { topic: "t".into() }));
+}
+
+#[test]
 fn nobody_is_asked_while_no_producer_is_there_and_the_half_is_kept() {
     let mut rig = Rig::new();
     let sent = half(&mut rig, "open", None);

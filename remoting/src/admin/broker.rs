@@ -1,15 +1,19 @@
-//! The broker: runtime information (28), counts (315), settings (25, 26), its timer's state (45, 60, 61).
+//! The broker: runtime information (28), counts (315), settings (25, 26), its timer's state (45, 60, 61), its
+//! replicas (907), halves that it put aside (323).
 
 use super::version;
 use crate::answer::{Answer, Answered, Refused};
 use crate::caller::Caller;
-use broker::{Count, Counted, GetRuntime, GetTraffic, Rates, Runtime, Windows};
+use broker::{Count, Counted, GetRuntime, GetTraffic, Rates, ResumeHalf, ResumeHalfError, Runtime, Windows};
 use bytes::Bytes;
 use model::{GroupName, QueueOffset, TopicName};
 use service::{ChangeError, Process};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wire::remoting::admin::{Stats, StatsData, StatsItem, Table, read_properties, write_properties};
+use wire::message_id;
+use wire::remoting::admin::{
+    Half, Replicas, Stats, StatsData, StatsItem, Table, read_properties, write_properties,
+};
 use wire::remoting::{Command, ResponseCode, VERSION, json};
 
 pub(crate) async fn runtime(caller: &Caller) -> Answered {
@@ -216,4 +220,31 @@ pub(crate) async fn timer_checkpoint(caller: &Caller) -> Answered {
     let (now, QueueOffset(accepted)) = (runtime.now.as_millis(), runtime.timed.1);
     let numbers: [i64; 7] = [now, 0, accepted, accepted, 0, now, 1];
     Ok(Answer::with_body(numbers.into_iter().flat_map(i64::to_be_bytes).collect::<Vec<u8>>().into()))
+}
+
+/// There are none: what is written is nowhere but here.
+pub(crate) async fn replicas(caller: &Caller) -> Answered {
+    let runtime = caller.ask(GetRuntime).await?;
+    let body =
+        Replicas { master: true, master_commit_log_max_offset: runtime.log_end.0, ..Replicas::default() };
+    Ok(Answer::with_body(json::write(&body)))
+}
+
+pub(crate) async fn resume_half(caller: &Caller, request: &Command) -> Answered {
+    let header = Half::read(&request.ext)?;
+    let (_, log_offset) = message_id::decode(&header.message_id)
+        .map_err(|error| Refused::new(ResponseCode::SystemError, &error))?;
+    match caller.ask(ResumeHalf { log_offset }).await? {
+        Ok(()) => Ok(Answer::success()),
+        Err(error) => {
+            let code = match error {
+                ResumeHalfError::NotAside { .. }
+                | ResumeHalfError::Waits
+                | ResumeHalfError::TopicUnknown { .. }
+                | ResumeHalfError::Unreadable { .. } => ResponseCode::SystemError,
+                ResumeHalfError::Unavailable { .. } => ResponseCode::ServiceNotAvailable,
+            };
+            Err(Refused::new(code, &error))
+        }
+    }
 }

@@ -1,14 +1,18 @@
-//! Groups: 201, 207, 225, 343, 345.
+//! Groups: 201, 207, 225, 343, 345, 353.
 
 use super::connection::subscription_data;
 use super::{topic::names, unnamed, version};
 use crate::answer::{Answer, Answered, Refused};
 use crate::caller::Caller;
 use crate::group;
-use broker::{DeleteGroup, DeleteGroupError, GetGroups, GetMembers, GetTopicsOf};
-use model::GroupName;
+use broker::{
+    DeleteGroup, DeleteGroupError, Forbid, ForbidError, GetForbidden, GetGroups, GetMembers, GetTopicsOf,
+};
+use model::{GroupName, TopicName};
+use std::collections::BTreeMap;
 use wire::remoting::admin::{
-    AllGroups, DeleteGroup as DeleteHeader, GroupConfigs, OfGroup, SubscriptionOfGroup,
+    AllGroups, DeleteGroup as DeleteHeader, FORBIDDEN_READ, GroupConfigs, GroupForbidden, OfGroup, Readable,
+    SubscriptionOfGroup,
 };
 use wire::remoting::{Command, ResponseCode, json};
 
@@ -23,13 +27,17 @@ pub(crate) async fn create_all(caller: &Caller, request: &Command) -> Answered {
 
 pub(crate) async fn configs(caller: &Caller) -> Answered {
     let groups = caller.ask(GetGroups).await?;
+    let mut forbidden_table: BTreeMap<String, BTreeMap<String, i32>> = BTreeMap::new();
+    for (group, topic) in caller.ask(GetForbidden).await? {
+        forbidden_table.entry(group.to_string()).or_default().insert(topic.to_string(), FORBIDDEN_READ);
+    }
     let body = AllGroups {
         data_version: version(),
+        forbidden_table,
         subscription_group_table: groups
             .iter()
             .map(|one| (one.name.to_string(), group::config(one)))
             .collect(),
-        ..AllGroups::default()
     };
     Ok(Answer::with_body(json::write(&body)))
 }
@@ -69,4 +77,28 @@ pub(crate) async fn subscription(caller: &Caller, request: &Command) -> Answered
     let subscription_data = wanted.as_ref().map(subscription_data);
     let body = SubscriptionOfGroup { group: header.group, subscription_data, topic };
     Ok(Answer::with_body(json::write(&body)))
+}
+
+pub(crate) async fn forbid(caller: &Caller, request: &Command) -> Answered {
+    let header = Readable::read(&request.ext)?;
+    let ask = Forbid {
+        group: GroupName::new(&header.group)
+            .map_err(Refused::name(ResponseCode::SubscriptionGroupNotExist))?,
+        topic: TopicName::new(&header.topic).map_err(Refused::name(ResponseCode::TopicNotExist))?,
+        forbidden: header.readable.map(|readable| !readable.eq_ignore_ascii_case("true")),
+    };
+    match caller.ask(ask).await? {
+        Ok(forbidden) => {
+            let body = GroupForbidden { group: header.group, readable: !forbidden, topic: header.topic };
+            Ok(Answer::with_body(json::write(&body)))
+        }
+        Err(error) => {
+            let code = match error {
+                ForbidError::TopicUnknown { .. } => ResponseCode::TopicNotExist,
+                ForbidError::GroupUnknown { .. } => ResponseCode::SubscriptionGroupNotExist,
+                ForbidError::Unavailable { .. } => ResponseCode::ServiceNotAvailable,
+            };
+            Err(Refused::new(code, &error))
+        }
+    }
 }

@@ -1,12 +1,12 @@
-//! Offsets: set anew (222), taken over (314), all of them (43).
+//! Offsets: set anew (222), taken over (314), all of them (43), the least ones (308).
 
 use super::progress::queue_of;
 use crate::answer::{Answer, Answered, Refused};
 use crate::caller::Caller;
-use broker::{CloneOffsets, GetOffsets, ResetOffset, ResetOffsetError, ResetTo};
+use broker::{CloneOffsets, GetLeastOffsets, GetOffsets, ResetOffset, ResetOffsetError, ResetTo};
 use model::{GroupName, QueueId, QueueOffset, Timestamp, TopicName};
 use std::collections::BTreeMap;
-use wire::remoting::admin::{Clone as CloneHeader, Reset};
+use wire::remoting::admin::{Clone as CloneHeader, CorrectionOffsets, LeastOffsets, Reset};
 use wire::remoting::{Command, ResponseCode, json};
 
 /// Peer: `AdminBrokerProcessor#resetOffsetInner`: a queue with an offset, else the moment for all.
@@ -60,4 +60,17 @@ pub(crate) async fn all(caller: &Caller) -> Answered {
     }
     let body = BTreeMap::from([("offsetTable", table)]);
     Ok(Answer::with_body(json::write(&body)))
+}
+
+pub(crate) async fn least(caller: &Caller, request: &Command) -> Answered {
+    let header = LeastOffsets::read(&request.ext)?;
+    let without = header.without.as_deref().unwrap_or_default().split(',');
+    let ask = GetLeastOffsets {
+        topic: TopicName::new(&header.topic).map_err(Refused::name(ResponseCode::TopicNotExist))?,
+        without: without.filter_map(|group| GroupName::new(group).ok()).collect(),
+        compare: GroupName::new(&header.compare).map_err(Refused::name(ResponseCode::InvalidParameter))?,
+    };
+    let least = caller.ask(ask).await?;
+    let correction_offsets = least.into_iter().map(|(queue_id, offset)| (queue_id.0, offset.0)).collect();
+    Ok(Answer::with_body(json::write(&CorrectionOffsets { correction_offsets })))
 }

@@ -3,6 +3,7 @@
 use super::*;
 use broker::Configure;
 use service::{ChangeError, Process};
+use std::collections::BTreeSet;
 use wire::remoting::json;
 
 const TOPIC: &str = "T";
@@ -344,6 +345,103 @@ async fn settings_are_shown_and_changed() {
     assert_eq!(text(&shown), "listenPort=9876\n");
     let refused = client.ask(ask(RequestCode::UpdateNamesrvConfig, &[], "listenPort=1\n")).await;
     assert_eq!(refused.code, 16);
+}
+
+/// The codes in the rows of docs/compatibility.md that begin with `first`.
+fn documented(first: &str) -> BTreeSet<i32> {
+    let page = include_str!("../../../docs/compatibility.md");
+    let (_, table) = page.split_once("### Requests by code").expect("the page has the table");
+    let rows =
+        table.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    let rows: Vec<&str> = rows.filter(|row| row.starts_with(&format!("| {first}"))).collect();
+    assert!(!rows.is_empty(), "no row begins with {first:?}");
+    let codes =
+        rows.iter().flat_map(|row| row.split('|').nth(3).expect("the codes are the third column").split(' '));
+    let range = |text: &str| match text.split_once('-') {
+        Some((from, to)) => from.parse().unwrap()..=to.parse().unwrap(),
+        None => text.parse().unwrap()..=text.parse().unwrap(),
+    };
+    codes.filter(|text| !text.is_empty()).flat_map(range).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_code_is_served_or_not_as_the_page_says() {
+    let mut client = Server::start().connect();
+    let (served, refused, told) = (documented("served"), documented("code 3"), documented("to clients"));
+    let all: BTreeSet<i32> = RequestCode::ALL.iter().map(|code| code.number()).collect();
+    let listed: BTreeSet<i32> = served.iter().chain(&refused).chain(&told).copied().collect();
+    assert_eq!(listed.len(), served.len() + refused.len() + told.len(), "each code stands once");
+    assert!(all.is_subset(&listed), "not on the page: {:?}", all.difference(&listed).collect::<Vec<_>>());
+    for &code in &listed {
+        let mut request = request(RequestCode::SendMessage, &[]);
+        request.code = code;
+        let answer = client.ask(request).await;
+        let refused_code = answer.code == 3 && remark(&answer).contains("request type");
+        assert_eq!(!refused_code, served.contains(&code), "{code}: {answer:?}");
+        if refused.contains(&code) {
+            assert!(remark(&answer).contains("are not supported: request type"), "{}", remark(&answer));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_is_kept_away_from_a_topic() {
+    let mut client = Server::start().connect();
+    make_topic(&mut client).await;
+    let group = r#"{"groupName":"consumers"}"#;
+    ok(&mut client, RequestCode::UpdateAndCreateSubscriptiongroup, &[], group).await;
+    let asked = |readable: &'static str| [("group", "consumers"), ("topic", TOPIC), ("readable", readable)];
+    let set = RequestCode::UpdateAndGetGroupForbidden;
+    for (readable, told, pulled, table) in [
+        ("", "true", 19, "{}"),
+        ("false", "false", 16, r#"{"consumers":{"T":4}}"#),
+        ("", "false", 16, r#"{"consumers":{"T":4}}"#),
+        ("true", "true", 19, "{}"),
+    ] {
+        let answer = text(&ok(&mut client, set, &asked(readable), "").await);
+        assert_eq!(answer, format!(r#"{{"group":"consumers","readable":{told},"topic":"T"}}"#));
+        let answer = client.ask(pull(TOPIC, 0, 0)).await;
+        assert_eq!((answer.code, readable), (pulled, readable), "{answer:?}");
+        let all = text(&ok(&mut client, RequestCode::GetAllSubscriptiongroupConfig, &[], "").await);
+        assert!(all.contains(&format!(r#""forbiddenTable":{table}"#)), "{all}");
+    }
+    for (wrong, code) in [(("group", "none"), 26), (("topic", "none"), 17), (("topic", "bad topic"), 17)] {
+        let mut request = ask(set, &asked("false"), "");
+        request.ext.set(wrong.0, wrong.1);
+        assert_eq!(client.ask(request).await.code, code, "{wrong:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broker_tells_that_it_has_no_replicas() {
+    let mut client = Server::start().connect();
+    let answer = text(&ok(&mut client, RequestCode::GetBrokerHaStatus, &[], "").await);
+    let begin = r#"{"haConnectionInfo":[],"inSyncSlaveNums":0,"master":true,"masterCommitLogMaxOffset":"#;
+    assert!(answer.starts_with(begin), "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_least_offsets_of_all_groups_are_told_by_queue() {
+    let mut client = Server::start().connect();
+    make_topic(&mut client).await;
+    client.ask_for(ResponseCode::Success, send(TOPIC, b"body", &[])).await;
+    for group in ["a", "b"] {
+        let fields = [("consumerGroup", group), ("topic", TOPIC), ("queueId", "0"), ("commitOffset", "1")];
+        ok(&mut client, RequestCode::UpdateConsumerOffset, &fields, "").await;
+    }
+    let fields = [("topic", TOPIC), ("compareGroup", "a"), ("filterGroups", "b,c")];
+    let answer = text(&ok(&mut client, RequestCode::QueryCorrectionOffset, &fields, "").await);
+    assert_eq!(answer, r#"{"correctionOffsets":{"0":1}}"#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_a_half_that_was_put_aside_is_asked_for_again() {
+    let mut client = Server::start().connect();
+    let sent = client.ask_for(ResponseCode::Success, send(TOPIC, b"body", &[])).await;
+    for id in [sent.ext.get("msgId").unwrap(), "no id"] {
+        let answer = client.ask(ask(RequestCode::ResumeCheckHalfMessage, &[("msgId", id)], "")).await;
+        assert_eq!(answer.code, 1, "{answer:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -20,6 +20,7 @@ const VALUE: u8 = 7;
 const VALUE_REMOVED: u8 = 8;
 const POP_RETRY: u8 = 9;
 const CONSUME_MODE: u8 = 10;
+const FORBIDDEN: u8 = 11;
 
 /// The kinds a topic can have, at the numbers they are written by.
 const KINDS: [TopicKind; 5] =
@@ -32,7 +33,7 @@ const KINDS: [TopicKind; 5] =
 /// |  0 |     1 | version | 1                                                                     |
 /// |  1 |     1 | change  | 1 topic, 2 topic deleted, 3 group, 4 group deleted, 5 broker name,    |
 /// |    |       |         | 6 offset reset, 7 value, 8 value removed, 9 pop retry, 10 consume     |
-/// |    |       |         | mode                                                                  |
+/// |    |       |         | mode, 11 forbidden                                                    |
 /// |  2 |     … |         | by the change, below                                                  |
 ///
 /// | change        | fields in order                                                                    |
@@ -47,6 +48,7 @@ const KINDS: [TopicKind; 5] =
 /// | value removed | namespace text, key text                                                           |
 /// | pop retry     | retry topic id u32, topic id u32, group text                                       |
 /// | consume mode  | topic id u32, share i32, pop u8 (0 pull, 1 pop), group text                        |
+/// | forbidden     | topic id u32, forbidden u8 (0 or 1), group text                                    |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meta {
     /// A topic was made or changed.
@@ -93,6 +95,15 @@ pub enum Meta {
         topic: TopicId,
         /// The group.
         group: GroupName,
+    },
+    /// A group is kept away from a topic, or no longer.
+    Forbidden {
+        /// The topic.
+        topic: TopicId,
+        /// The group.
+        group: GroupName,
+        /// Whether it may not read.
+        forbidden: bool,
     },
     /// How the members of a group that leave that to the server get a topic's messages.
     ConsumeMode {
@@ -169,6 +180,12 @@ impl Meta {
                 into.extend_from_slice(&topic.0.to_le_bytes());
                 push_text(group.as_str(), into);
             }
+            Self::Forbidden { topic, group, forbidden } => {
+                into.push(FORBIDDEN);
+                into.extend_from_slice(&topic.0.to_le_bytes());
+                into.push(u8::from(*forbidden));
+                push_text(group.as_str(), into);
+            }
             Self::ConsumeMode { topic, group, mode: ConsumeMode { pop, share } } => {
                 into.push(CONSUME_MODE);
                 into.extend_from_slice(&topic.0.to_le_bytes());
@@ -222,7 +239,13 @@ impl Meta {
                 let group = fields.name(GroupName::new(group))?;
                 Self::ConsumeMode { topic, group, mode: ConsumeMode { pop, share } }
             }
-            found => return Err(fields.unknown("change", found, CONSUME_MODE)),
+            FORBIDDEN => {
+                let topic = TopicId(fields.u32("topic id")?);
+                let forbidden = fields.truth("forbidden")?;
+                let group = fields.text("group")?;
+                Self::Forbidden { topic, group: fields.name(GroupName::new(group))?, forbidden }
+            }
+            found => return Err(fields.unknown("change", found, FORBIDDEN)),
         };
         fields.end()?;
         Ok(meta)

@@ -67,9 +67,12 @@ fn layouts_are_those_of_the_tables() {
     let expected = [1, 9, 9, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, b'g'];
     assert_eq!(bytes(|into| retry.encode(into)), expected);
     let mode = ConsumeMode { pop: true, share: -1 };
-    let mode = Meta::ConsumeMode { topic: TopicId(9), group, mode };
+    let mode = Meta::ConsumeMode { topic: TopicId(9), group: group.clone(), mode };
     let expected = [1, 10, 9, 0, 0, 0, 255, 255, 255, 255, 1, 1, 0, 0, 0, b'g'];
     assert_eq!(bytes(|into| mode.encode(into)), expected);
+    let forbidden = Meta::Forbidden { topic: TopicId(9), group, forbidden: true };
+    let expected = [1, 11, 9, 0, 0, 0, 1, 1, 0, 0, 0, b'g'];
+    assert_eq!(bytes(|into| forbidden.encode(into)), expected);
 
     let (topic, queue_id) = (TopicId(1), QueueId(2));
     let entry = OffsetEntry { group: "g".into(), topic, queue_id, offset: QueueOffset(3) };
@@ -165,6 +168,9 @@ fn metas() -> impl Strategy<Value = Meta> {
         ("[a-z%_]{1,60}", any::<(u32, bool, i32)>()).prop_map(|(group, (topic, pop, share))| {
             let group = GroupName::new(&group).unwrap();
             Meta::ConsumeMode { topic: TopicId(topic), group, mode: ConsumeMode { pop, share } }
+        }),
+        ("[a-z%_]{1,60}", any::<(u32, bool)>()).prop_map(|(group, (topic, forbidden))| {
+            Meta::Forbidden { topic: TopicId(topic), group: GroupName::new(&group).unwrap(), forbidden }
         }),
     ]
 }

@@ -11,6 +11,7 @@
 //! | 205, 327                | whether producers use a broker                                 |
 //! | 215, 216, 224, 300, 343 | topics                                                         |
 //! | 221, 222, 223, 307, 309 | offsets set anew; questions that a client answers              |
+//! | 308, 323, 353, 907      | least offsets, halves put aside, forbidden topics, replication |
 
 use super::fields::header;
 use super::heartbeat::SubscriptionData;
@@ -113,6 +114,40 @@ header! {
         timestamp: Option<i64> = "timestamp",
         /// `false`: only back.
         force: Option<String> = "isForce",
+    }
+}
+
+header! {
+    /// How far all groups have read: 308. Peer: `QueryCorrectionOffsetHeader`.
+    LeastOffsets {
+        /// The topic.
+        topic: String = "topic",
+        /// Groups that do not count, with commas between.
+        without: Option<String> = "filterGroups",
+        /// A group that may lag behind.
+        compare: String = "compareGroup",
+    }
+}
+
+header! {
+    /// A half message that was put aside: 323. Peer: `ResumeCheckHalfMessageRequestHeader`.
+    Half {
+        /// The topic where it lies.
+        topic: Option<String> = "topic",
+        /// Its message id there.
+        message_id: String = "msgId",
+    }
+}
+
+header! {
+    /// Whether a group may read a topic: 353. Peer: `UpdateGroupForbiddenRequestHeader`.
+    Readable {
+        /// The group.
+        group: String = "group",
+        /// The topic.
+        topic: String = "topic",
+        /// `true` or `false`; none only asks.
+        readable: Option<String> = "readable",
     }
 }
 
@@ -250,7 +285,7 @@ pub struct TopicConfigs {
 pub struct AllGroups {
     /// Their state.
     pub data_version: DataVersion,
-    /// None.
+    /// By group and topic what the group may not do there.
     pub forbidden_table: BTreeMap<String, BTreeMap<String, i32>>,
     /// They, by name.
     pub subscription_group_table: BTreeMap<String, super::group::SubscriptionGroupConfig>,
@@ -262,6 +297,43 @@ pub struct AllGroups {
 pub struct GroupConfigs {
     /// They.
     pub group_config_list: Vec<super::group::SubscriptionGroupConfig>,
+}
+
+/// Whether a group may read a topic: 353. Peer: `GroupForbidden`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct GroupForbidden {
+    /// The group.
+    pub group: String,
+    /// Whether it may.
+    pub readable: bool,
+    /// The topic.
+    pub topic: String,
+}
+
+/// The bit of [`AllGroups::forbidden_table`] that says that a group may not read. Peer: `PermName.INDEX_PERM_READ`.
+pub const FORBIDDEN_READ: i32 = 1 << 2;
+
+/// How far all groups have read, by queue: 308. Peer: `QueryCorrectionOffsetBody`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CorrectionOffsets {
+    /// The least offset, `i64::MAX` where the compared group lags behind it.
+    pub correction_offsets: BTreeMap<u32, i64>,
+}
+
+/// A broker's replicas: 907. Peer: `HARuntimeInfo`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Replicas {
+    /// They; none.
+    pub ha_connection_info: Vec<String>,
+    /// How many follow closely.
+    pub in_sync_slave_nums: i32,
+    /// Whether this broker may be written to.
+    pub master: bool,
+    /// The end of its log.
+    pub master_commit_log_max_offset: u64,
 }
 
 /// Groups by name: 300. Peer: `GroupList`.
