@@ -51,7 +51,7 @@ impl Broker {
         self.traffic.put(topic.id, extent.length, self.now);
         self.traffic.scheduled(self.now);
         for key in keys(message) {
-            self.keys.insert(topic.id, &key, extent);
+            self.keys.insert_parked(topic.id, &key, extent);
         }
         self.timer.schedule(timer::Entry {
             deliver_at,
@@ -62,6 +62,7 @@ impl Broker {
                 .properties
                 .get(property::UNIQ_KEY)
                 .map_or(0, |key| store::key_hash(topic.id, key)),
+            position: timer::IN_LOG,
             level,
         });
         Appended { extent, queue_offset }

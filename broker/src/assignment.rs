@@ -91,6 +91,11 @@ impl ConsumeModes {
         self.0.insert((group, topic), mode);
     }
 
+    /// All that was said.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&GroupName, TopicId, ConsumeMode)> {
+        self.0.iter().map(|((group, topic), mode)| (group, *topic, *mode))
+    }
+
     fn get(&self, group: &GroupName, topic: TopicId) -> Option<ConsumeMode> {
         self.0.get(&(group.clone(), topic)).copied()
     }

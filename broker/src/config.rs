@@ -45,6 +45,12 @@ pub struct Config {
     pub parked_max: usize,
     /// Leases that a group may hold in one queue.
     pub leases_max: usize,
+    /// Bytes of log after which a checkpoint is written.
+    pub checkpoint_bytes: u64,
+    /// Pending messages that came or left, after which a checkpoint is written: so many are held in memory.
+    pub checkpoint_entries: usize,
+    /// How long after the last one a checkpoint is written at the latest, where anything came at all.
+    pub checkpoint_every: Duration,
     /// How the log is kept.
     pub log: journal::Options,
 }
@@ -68,6 +74,9 @@ impl Config {
             unsynced_bytes_max: 16 << 20,
             parked_max: 100_000,
             leases_max: 20_000,
+            checkpoint_bytes: 256 << 20,
+            checkpoint_entries: 500_000,
+            checkpoint_every: Duration::from_secs(600),
             log: journal::Options::default(),
         }
     }

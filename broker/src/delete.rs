@@ -105,13 +105,11 @@ impl Broker {
                 }
             }
         }
-        let pending = self.timer.of_topic(topic);
-        for entry in &pending {
-            self.views.left(entry.level);
-        }
-        self.timer.drop_topic(topic);
-        for entry in self.due.drop_topic(topic) {
-            self.views.left(entry.level);
+        self.put_back_due();
+        let mut pending = 0;
+        for (level, count) in self.timer.drop_topic(topic) {
+            self.views.all_left(level, count);
+            pending += count;
         }
         let messages = self.store.drop_topic(topic);
         self.offsets.drop_topic(topic);
@@ -126,7 +124,7 @@ impl Broker {
         if let Some(gone) = self.topics.remove(topic) {
             self.locks.drop_topic(&gone.name);
         }
-        Deleted { messages, pending: pending.len() as u64 }
+        Deleted { messages, pending }
     }
 
     pub(crate) fn delete_group(&mut self, id: RequestId, ask: &DeleteGroup) {

@@ -6,6 +6,7 @@
 
 use crate::config::{STAGE_AHEAD_MS, STAGE_BYTES_MAX, STAGE_MAX, STAGE_STEP_MS};
 use crate::read::Then;
+use crate::work::Wanted;
 use crate::{Broker, Budget};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
@@ -61,13 +62,8 @@ impl DueQueue {
         })
     }
 
-    /// Takes out the messages of a topic.
-    pub(crate) fn drop_topic(&mut self, topic: TopicId) -> Vec<Entry> {
-        let (gone, stay): (Vec<Entry>, Vec<Entry>) =
-            self.due.drain(..).partition(|entry| entry.topic == topic);
-        self.due = stay.into();
-        let held = self.held.remove(&topic).unwrap_or_default();
-        held.into_iter().chain(gone).collect()
+    pub(crate) fn contains(&self, at: LogOffset) -> bool {
+        self.due.iter().chain(self.held.values().flatten()).any(|entry| entry.log_offset == at)
     }
 
     /// The bytes of a message, where they were read ahead.
@@ -116,7 +112,7 @@ impl Broker {
     pub(crate) fn let_go(&mut self, topic: TopicId) {
         if self.topics.by_id(topic).is_some_and(|topic| topic.permission.writable()) {
             for entry in self.due.held.remove(&topic).unwrap_or_default() {
-                self.timer.schedule(entry);
+                self.timer.put_back(entry);
             }
         }
     }
@@ -129,9 +125,42 @@ impl Broker {
                 self.due.due.drain(..).partition(|entry| entry.deliver_at <= now);
             self.due.due = due;
             for entry in waits {
-                self.timer.schedule(entry);
+                self.timer.put_back(entry);
             }
         }
+    }
+
+    /// Gives back to the timer what is due and has not left, held or not, so that a checkpoint knows it as pending.
+    pub(crate) fn put_back_due(&mut self) {
+        let held = std::mem::take(&mut self.due.held).into_values().flatten();
+        for entry in std::mem::take(&mut self.due.due).into_iter().chain(held) {
+            self.timer.put_back(entry);
+        }
+    }
+
+    /// The next read that the timer asks for.
+    pub(crate) fn poll_load(&mut self) {
+        if self.due.pause.is_some_and(|(at, _)| at > self.now.monotonic) {
+            return;
+        }
+        while let Some(job) = self.timer.poll_load() {
+            self.read_from_disk(Wanted::Bucket(Box::new(job)), Then::Load);
+        }
+    }
+
+    /// A bucket was read; or not, then it is tried again, with a growing pause, for ever.
+    pub(crate) fn bucket_loaded(&mut self, done: timer::LoadDone) {
+        match self.timer.loaded(done) {
+            Ok(()) => self.due.pause = None,
+            Err(_) => self.pause_deliveries(),
+        }
+    }
+
+    fn pause_deliveries(&mut self) {
+        let pause = self.due.pause.map_or(Duration::from_millis(100), |(_, pause)| pause * 2);
+        let pause = pause.min(Duration::from_secs(5));
+        self.due.pause = Some((self.now.monotonic.after(pause), pause));
+        self.stats.read_errors += 1;
     }
 
     fn deliver_one(&mut self, entry: &Entry, parked: &[u8]) {
@@ -192,12 +221,7 @@ impl Broker {
                 self.due.staged.extend(extents.into_iter().map(|extent| extent.at).zip(bytes));
                 self.due.pause = None;
             }
-            Err(_) => {
-                let pause = self.due.pause.map_or(Duration::from_millis(100), |(_, pause)| pause * 2);
-                let pause = pause.min(Duration::from_secs(5));
-                self.due.pause = Some((self.now.monotonic.after(pause), pause));
-                self.stats.read_errors += 1;
-            }
+            Err(_) => self.pause_deliveries(),
         }
     }
 
@@ -210,7 +234,7 @@ impl Broker {
 
     /// How long until there is something to deliver or to read ahead.
     pub(crate) fn next_delivery(&self, now: Now) -> Option<Duration> {
-        if let Some((at, _)) = self.due.pause.filter(|_| !self.due.reading) {
+        if let Some((at, _)) = self.due.pause.filter(|(at, _)| *at > now.monotonic && !self.due.reading) {
             return Some(at.since(now.monotonic));
         }
         if self.deliveries_pause() || (self.due.reading && !self.due.due.is_empty()) {

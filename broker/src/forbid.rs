@@ -64,6 +64,11 @@ impl Forbidden {
         !self.0.is_empty() && self.0.contains(&(group.clone(), topic))
     }
 
+    /// All that are kept away, and from what.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(GroupName, TopicId)> {
+        self.0.iter()
+    }
+
     pub(crate) fn drop_topic(&mut self, topic: TopicId) {
         self.0.retain(|(_, of)| *of != topic);
     }

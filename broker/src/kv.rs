@@ -89,6 +89,13 @@ impl Values {
     fn len(&self) -> usize {
         self.0.values().map(BTreeMap::len).sum()
     }
+
+    /// All of them: namespace, key, value.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.0.iter().flat_map(|(namespace, values)| {
+            values.iter().map(move |(key, value)| (namespace.as_str(), key.as_str(), value.as_str()))
+        })
+    }
 }
 
 impl Broker {

@@ -11,7 +11,9 @@ use crate::pop_retry::PopRetries;
 use crate::topic::Topics;
 use crate::{Broker, Pop};
 use journal::Kind;
-use model::{GroupName, LogOffset, Monotonic, Now, QueueId, QueueOffset, Topic, TopicId, TopicName};
+use model::{
+    GroupName, LogOffset, Monotonic, Now, QueueId, QueueOffset, Timestamp, Topic, TopicId, TopicName,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::Duration;
@@ -112,6 +114,23 @@ pub(crate) struct Ended {
     pub(crate) key: Key,
     pub(crate) offset: QueueOffset,
     pub(crate) pop_time: i64,
+}
+
+/// How far a group has popped a queue, as a checkpoint keeps it.
+#[derive(Debug)]
+pub(crate) struct SavedProgress {
+    pub(crate) key: Key,
+    pub(crate) next: QueueOffset,
+    pub(crate) last_pop_time: i64,
+    pub(crate) ordered: bool,
+    pub(crate) attempt_id: Option<String>,
+    /// Offset, pop time, when the lease is over by the wall clock, and how many ms are left of it at most. One that is
+    /// over, and whose message is on its way to the retry topic, ends again.
+    pub(crate) leases: Vec<(QueueOffset, i64, Timestamp, i64)>,
+    /// Messages to hand out again, and how often each was handed out.
+    pub(crate) again: Vec<(QueueOffset, u32)>,
+    /// Offset and pop time of acks that may be repeated, and for how long.
+    pub(crate) acked: Vec<(QueueOffset, i64, Duration)>,
 }
 
 /// All leases, and what of them is not yet in the log.
@@ -346,6 +365,52 @@ impl Leases {
         *progress.attempts.entry(ended.offset).or_default() += 1;
     }
 
+    /// All progress, for a checkpoint.
+    pub(crate) fn save(&self, now: Now) -> impl Iterator<Item = SavedProgress> {
+        self.progress.iter().map(move |(key, progress)| {
+            let wall = now.wall.as_millis();
+            let leases = progress.leases.iter().map(|(&offset, lease)| {
+                let left = lease.ends.since(now.monotonic).as_millis() as i64;
+                (offset, lease.pop_time, Timestamp::from_millis(wall.saturating_add(left)), left)
+            });
+            let ending = progress.ending.iter().map(|&offset| (offset, progress.last_pop_time, now.wall, 0));
+            let attempts = |offset| progress.attempts.get(offset).copied().unwrap_or(0);
+            let acked = progress.acked.iter().filter(|(_, until)| **until > now.monotonic);
+            SavedProgress {
+                key: key.clone(),
+                next: progress.next,
+                last_pop_time: progress.last_pop_time,
+                ordered: progress.ordered,
+                attempt_id: progress.attempt_id.clone(),
+                leases: leases.chain(ending).collect(),
+                again: progress.again.iter().map(|offset| (*offset, attempts(offset))).collect(),
+                acked: acked
+                    .map(|(&(offset, time), until)| (offset, time, until.since(now.monotonic)))
+                    .collect(),
+            }
+        })
+    }
+
+    /// Takes back what a checkpoint kept: what was left of each lease goes on, less the time that has passed.
+    pub(crate) fn restore_saved(&mut self, saved: SavedProgress, now: Now) {
+        let SavedProgress { key, next, last_pop_time, ordered, attempt_id, leases, again, acked } = saved;
+        let mut progress = Progress { next, last_pop_time, ordered, attempt_id, ..Progress::default() };
+        for (offset, pop_time, ends, left_max) in leases {
+            let left = ends.millis_since(now.wall).clamp(0, left_max.max(0)) as u64;
+            let ends = now.monotonic.after(Duration::from_millis(left));
+            progress.leases.insert(offset, Lease { pop_time, ends });
+            self.ends.insert((ends, key.clone(), offset));
+        }
+        for (offset, attempts) in again {
+            progress.again.insert(offset);
+            progress.attempts.insert(offset, attempts);
+        }
+        for (offset, pop_time, left) in acked {
+            progress.acked.insert((offset, pop_time), now.monotonic.after(left));
+        }
+        self.progress.insert(key, progress);
+    }
+
     fn log_ack(&mut self, key: &Key, offset: QueueOffset, pop_time: i64) {
         self.unlogged_acks.push(AckEntry {
             group: key.group.to_string(),
@@ -371,6 +436,7 @@ impl Leases {
         let left = left.clamp(0, entry.invisible_ms.max(0)) as u64;
         let ends = now.monotonic.after(Duration::from_millis(left));
         for offset in entry.offsets.into_iter().map(QueueOffset) {
+            progress.again.remove(&offset);
             let lease = Lease { pop_time: entry.pop_time, ends };
             if let Some(old) = progress.leases.insert(offset, lease) {
                 self.ends.remove(&(old.ends, key.clone(), offset));

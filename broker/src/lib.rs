@@ -17,6 +17,7 @@ mod append;
 mod assignment;
 mod cancel;
 mod change_invisible;
+mod checkpoint;
 mod client;
 mod config;
 mod delete;
@@ -28,6 +29,8 @@ mod handover;
 mod kv;
 mod lease;
 mod lock;
+mod look_up;
+mod manifest;
 mod members;
 mod notification;
 mod offset;
@@ -51,6 +54,7 @@ mod runtime;
 mod schedule;
 mod send;
 mod send_back;
+mod state;
 mod stats;
 mod topic;
 mod traffic;
@@ -61,6 +65,7 @@ pub use ack::{Ack, AckError};
 pub use assignment::{Assignment, GetAssignment, SetConsumeMode, SetConsumeModeError, Strategy};
 pub use cancel::Cancel;
 pub use change_invisible::{ChangeInvisible, ChangeInvisibleError};
+pub use checkpoint::{CheckpointDone, CheckpointJob};
 pub use client::{
     Consumer, Consumers, ConsumersError, Disconnect, Notice, Register, RegisterError, Subscription,
     Unregister,
@@ -99,7 +104,7 @@ pub use stats::Stats;
 pub use topic::{CreateTopic, CreateTopicError, GetTopic, GetTopics};
 pub use traffic::{Count, Counted, DayTotals, Figures, GetTraffic, Rates, Windows};
 pub use transaction::{Check, EndTransaction, EndTransactionError, HalfName, Resolution};
-pub use work::{Done, ReadId, ReadWork, Work};
+pub use work::{Done, ReadDone, ReadId, ReadWork, Work};
 
 use crate::reply::{Once, Replies};
 use env::Disk;
@@ -131,7 +136,8 @@ pub struct Broker {
     store: store::Store,
     offsets: store::Offsets,
     offsets_at: Option<model::Monotonic>,
-    keys: store::KeyIndex,
+    keys: store::Keys,
+    checkpoints: checkpoint::Checkpoints,
     timer: timer::Timer,
     topics: topic::Topics,
     groups: group::Groups,
@@ -261,6 +267,7 @@ impl Broker {
             self.check_halves();
             self.recalled.forget(now.wall);
             self.write_offsets();
+            self.checkpoint();
         }
     }
 
@@ -292,7 +299,11 @@ impl Broker {
         if let Some(job) = self.log.poll_job() {
             return Some(Work::Log(job));
         }
-        self.reads.poll().map(Work::Read)
+        self.poll_load();
+        if let Some(read) = self.reads.poll() {
+            return Some(Work::Read(read));
+        }
+        self.poll_checkpoint().map(Work::Checkpoint)
     }
 
     /// Work came back. [`Halted`]: nothing more may be answered, end the process.
@@ -301,19 +312,28 @@ impl Broker {
         match done {
             Done::Log(done) => {
                 if let Err(failed) = self.log.done(done) {
-                    self.failing = Some(Failing { why: failed.to_string(), retry: None });
-                    return Err(failed.into());
+                    return Err(self.halt(failed));
                 }
             }
-            Done::Read(id, bytes) => self.read_done(id, bytes),
+            Done::Read(id, done) => self.read_done(id, done),
+            Done::Checkpoint(done) => self.checkpoint_done(done)?,
         }
         Ok(())
     }
 
-    /// What a clean stop leaves to be done, once nothing is asked any more and all else is done: it makes the
-    /// next start believe the whole log without reading its end twice.
+    /// What a clean stop leaves to be done, one thing after the other, once nothing is asked any more and all else
+    /// is done: it makes the next start read little, and believe what it reads.
     pub fn shutdown_work(&mut self) -> Option<Work> {
+        if let Some(job) = self.checkpoint_at_stop() {
+            return Some(Work::Checkpoint(job));
+        }
         self.log.shutdown_job().map(Work::Log)
+    }
+
+    /// A sync failed: nothing is written or answered any more.
+    fn halt(&mut self, failed: journal::SyncFailed) -> Halted {
+        self.failing = Some(Failing { why: failed.to_string(), retry: None });
+        failed.into()
     }
 
     /// Whether all that was accepted is durable and answered, but for requests that wait for messages.
@@ -323,6 +343,7 @@ impl Broker {
             && self.with_leases.is_empty()
             && self.offsets_at.is_none()
             && self.reads.is_idle()
+            && !self.checkpoints.is_busy()
     }
 
     /// The next reply whose promise holds, until there is none for now.
@@ -348,6 +369,7 @@ impl Broker {
             self.leases.next_end(),
             self.offsets_due(),
             self.halves.next_check(),
+            self.checkpoint_due(),
         ];
         let monotonic = monotonic.into_iter().flatten().map(|at| at.since(now.monotonic));
         monotonic.chain(self.next_delivery(now)).min()

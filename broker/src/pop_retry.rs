@@ -49,6 +49,11 @@ impl PopRetries {
         self.pairs.iter().filter(|(_, (popping, _))| popping == group).map(|(retry, _)| *retry).collect()
     }
 
+    /// All of them: the retry topic, and whom it serves.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (TopicId, &GroupName, TopicId)> {
+        self.pairs.iter().map(|(retry, (group, topic))| (*retry, group, *topic))
+    }
+
     /// Forgets a topic, be it a retry topic or one that is popped.
     pub(crate) fn drop_topic(&mut self, topic: TopicId) {
         self.pairs.retain(|retry, (_, popped)| *retry != topic && *popped != topic);

@@ -1,10 +1,11 @@
 //! Query: find messages by key, by id, by place.
 
+use crate::look_up::{Limit, LookUpError, LookedUp};
 use crate::read::Then;
+use crate::recall::deliver_at;
 use crate::work::Wanted;
 use crate::{Broker, Reply, RequestId};
 use bytes::Bytes;
-use journal::ReadError;
 use model::{LogOffset, Timestamp, TopicName};
 use wire::stored::Placed;
 use wire::{property, stored};
@@ -69,24 +70,22 @@ impl Broker {
             return self.reply_now(id, Reply::Query(Err(QueryError::NotFound)));
         };
         // A match of the hash is only a candidate; how many of them are looked at is bounded.
-        let candidates = self.keys.find(topic, &ask.key).rev().take(4 * QUERY_MAX);
-        let mut bytes = 0;
-        let candidates: Vec<_> = candidates
-            .take_while(|extent| {
-                bytes += extent.length as usize;
-                bytes <= QUERY_BYTES_MAX || bytes == extent.length as usize
-            })
-            .collect();
-        self.read(candidates, Then::Query(id, ask.clone()));
+        let limit = Limit { candidates: 4 * QUERY_MAX, bytes: QUERY_BYTES_MAX };
+        self.look_up(topic, &ask.key, limit, Then::Query(id, ask.clone()));
     }
 
     pub(crate) fn view(&mut self, id: RequestId, ask: View) {
         self.read_from_disk(Wanted::Message(ask.log_offset), Then::View(id, ask));
     }
 
-    pub(crate) fn query_read(&mut self, id: RequestId, ask: &Query, all: Result<Vec<Bytes>, ReadError>) {
+    pub(crate) fn query_read(&mut self, id: RequestId, ask: &Query, all: Result<LookedUp, LookUpError>) {
         let answer = all.map_err(|error| QueryError::Unreadable { why: error.to_string() });
-        let answer = answer.and_then(|all| fitting(ask, all));
+        // One that was parked and waits no longer has a delivered copy, or was called back.
+        let all = answer.map(|all| {
+            let fits = all.candidates.into_iter().rev().filter(|one| !one.parked || self.waits(&one.bytes));
+            fits.map(|one| one.bytes).collect()
+        });
+        let answer = all.and_then(|all| fitting(ask, all));
         let answer = answer.map(|found| found.into_iter().map(|bytes| self.shown(bytes)).collect());
         self.reply(id, Reply::Query(answer));
     }
@@ -102,8 +101,7 @@ impl Broker {
             return bytes;
         }
         let key = view.property(property::UNIQ_KEY).unwrap_or_default();
-        let waits = self.keys.find(topic, key).any(|extent| extent.at == view.log_offset());
-        let state = match (waits, self.recalled.contains(topic, key, self.now.wall)) {
+        let state = match (self.waits(&bytes), self.recalled.contains(topic, key, self.now.wall)) {
             (true, _) => "pending",
             (false, true) => "recalled",
             (false, false) => "delivered",
@@ -121,6 +119,22 @@ impl Broker {
         let mut into = Vec::with_capacity(bytes.len() + 32);
         stored::encode(&message, &placed, &mut into);
         into.into()
+    }
+
+    /// Whether a message whose record is one that waits still does. What only a bucket on disk could tell is told by
+    /// what is known of recalls.
+    fn waits(&self, bytes: &Bytes) -> bool {
+        let Ok(view) = stored::View::parse(bytes) else { return false };
+        let (Some(topic), Some(at)) = (self.topics.by_name(view.topic()), deliver_at(&view)) else {
+            return false;
+        };
+        if self.due.contains(view.log_offset()) {
+            return true;
+        }
+        self.timer.is_pending(at, view.log_offset()).unwrap_or_else(|| {
+            let key = view.property(property::UNIQ_KEY).unwrap_or_default();
+            !self.recalled.contains(topic, key, self.now.wall)
+        })
     }
 
     pub(crate) fn view_read(&mut self, id: RequestId, ask: View, found: Option<Bytes>) {

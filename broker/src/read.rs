@@ -1,9 +1,10 @@
 //! Read: messages come from memory where they are recent, else from a worker, and then it goes on.
 
+use crate::look_up::{LookUpError, LookedUp};
 use crate::pop::Taken;
 use crate::pull::Reading;
 use crate::transaction::EndTransaction;
-use crate::work::Wanted;
+use crate::work::{Outcome, ReadDone, Wanted};
 use crate::{Broker, ReadId, ReadWork, Recall, RequestId, SendBack};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
@@ -39,6 +40,8 @@ pub(crate) enum Then {
     Query(RequestId, crate::Query),
     /// A look is answered.
     View(RequestId, crate::View),
+    /// The timer goes on with a bucket.
+    Load,
 }
 
 /// Reads asked for and not yet done.
@@ -81,9 +84,25 @@ impl Broker {
         self.due.staged(extent).or_else(|| self.log.read_tail(extent))
     }
 
-    pub(crate) fn read_done(&mut self, id: ReadId, bytes: Result<Vec<Bytes>, ReadError>) {
+    pub(crate) fn read_done(&mut self, id: ReadId, done: ReadDone) {
         let then = self.reads.out.remove(&id).expect("a read comes back once");
-        self.go_on(then, bytes);
+        match done.0 {
+            Outcome::Bytes(bytes) => self.go_on(then, bytes),
+            Outcome::LookedUp(found) => self.look_up_done(then, found),
+            Outcome::Bucket(done) => self.bucket_loaded(done),
+        }
+    }
+
+    /// Messages were looked up by a key.
+    pub(crate) fn looked_up(&mut self, then: Then, found: Result<LookedUp, LookUpError>) {
+        match then {
+            Then::Recall(id, topic, ask) => self.recall_read(id, topic, ask, found),
+            Then::RecallByMessage(id, topic, ask, sent) => {
+                self.recall_by_message_read(id, topic, ask, sent, found);
+            }
+            Then::Query(id, ask) => self.query_read(id, &ask, found),
+            other => unreachable!("no look-up goes on with {other:?}"),
+        }
     }
 
     fn go_on(&mut self, then: Then, bytes: Result<Vec<Bytes>, ReadError>) {
@@ -96,17 +115,15 @@ impl Broker {
                 self.send_back_read(id, &ask, bytes.ok().and_then(|all| all.into_iter().next()));
             }
             Then::Redeliver(ended) => self.redeliver(ended, bytes),
-            Then::Recall(id, topic, ask) => self.recall_read(id, topic, &ask, bytes),
-            Then::RecallByMessage(id, topic, ask, sent) => {
-                self.recall_by_message_read(id, topic, &ask, *sent, bytes);
-            }
             Then::EndTransaction(id, ask) => self.end_read(id, &ask, bytes),
             Then::ResumeHalf(id, ask) => self.resume_read(id, ask, bytes),
             Then::CheckHalf(extent, offset, checks) => self.check_read(extent, offset, checks, bytes),
-            Then::Query(id, ask) => self.query_read(id, &ask, bytes),
             Then::View(id, ask) => {
                 let found = bytes.ok().and_then(|all| all.into_iter().next());
                 self.view_read(id, ask, found);
+            }
+            Then::Recall(..) | Then::RecallByMessage(..) | Then::Query(..) | Then::Load => {
+                unreachable!("these are looked up or loaded")
             }
         }
     }

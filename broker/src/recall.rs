@@ -3,13 +3,15 @@
 //! A message is known by its topic and its `UNIQ_KEY`. A producer's retry can have stored it twice: then every
 //! copy that still waits is called back.
 
+use crate::look_up::{Limit, LookUpError, LookedUp};
 use crate::read::Then;
 use crate::schedule::{self, Wanted};
 use crate::{Broker, Reply, RequestId, Send, SendError, SendRefusal, Sent};
-use bytes::Bytes;
-use journal::{Extent, Header, Kind, ReadError};
-use model::{LogOffset, QueueOffset, Timestamp, TopicId, TopicName};
+use journal::{Extent, Header, Kind};
+use model::{QueueOffset, Timestamp, TopicId, TopicName};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use timer::{Catalog, Stale};
 use wire::recall_handle::RecallHandle;
 use wire::stored::View;
 use wire::{property, record};
@@ -74,7 +76,7 @@ pub enum RecallError {
 }
 
 /// Copies of one id that are looked at, at most: a producer's retries make a few.
-const COPIES_MAX: usize = 256;
+const COPIES: Limit = Limit { candidates: 256, bytes: 64 << 20 };
 
 /// Messages that were called back, by topic and hash of the key, remembered until the moment they were wanted
 /// at: after that they would have been too late anyway.
@@ -85,12 +87,16 @@ pub(crate) struct RecalledMessages {
 }
 
 impl RecalledMessages {
-    pub(crate) fn insert(&mut self, entry: &timer::Entry) {
-        let (topic, key) = (entry.topic, entry.key_hash);
-        if let Some(before) = self.moments.insert((topic, key), entry.deliver_at) {
+    pub(crate) fn insert(&mut self, topic: TopicId, key: u64, deliver_at: Timestamp) {
+        if let Some(before) = self.moments.insert((topic, key), deliver_at) {
             self.by_moment.remove(&(before, topic, key));
         }
-        self.by_moment.insert((entry.deliver_at, topic, key));
+        self.by_moment.insert((deliver_at, topic, key));
+    }
+
+    /// All of them: topic, hash of the key, moment.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (TopicId, u64, Timestamp)> {
+        self.moments.iter().map(|(&(topic, key), &moment)| (topic, key, moment))
     }
 
     pub(crate) fn contains(&self, topic: TopicId, key: &str, now: Timestamp) -> bool {
@@ -123,8 +129,8 @@ impl Broker {
     pub(crate) fn recall(&mut self, id: RequestId, ask: Recall) {
         match self.may_recall(&ask) {
             Ok(topic) => {
-                let copies = self.keys.find(topic, &ask.handle.unique_key).rev().take(COPIES_MAX).collect();
-                self.read(copies, Then::Recall(id, topic, ask));
+                let key = ask.handle.unique_key.clone();
+                self.look_up(topic, &key, COPIES, Then::Recall(id, topic, ask));
             }
             Err(refused) => self.reply_now(id, Reply::Recall(Err(refused))),
         }
@@ -154,9 +160,8 @@ impl Broker {
     pub(crate) fn recall_by_message(&mut self, id: RequestId, ask: &Send) {
         match self.marked(ask) {
             Ok((topic, recall, sent)) => {
-                let copies =
-                    self.keys.find(topic, &recall.handle.unique_key).rev().take(COPIES_MAX).collect();
-                self.read(copies, Then::RecallByMessage(id, topic, recall, sent));
+                let key = recall.handle.unique_key.clone();
+                self.look_up(topic, &key, COPIES, Then::RecallByMessage(id, topic, recall, sent));
             }
             Err(why) => self.reply_now(id, Reply::Send(Err(SendError { index: 0, why }))),
         }
@@ -195,18 +200,21 @@ impl Broker {
         &mut self,
         id: RequestId,
         topic: TopicId,
-        ask: &Recall,
-        sent: Sent,
-        copies: Result<Vec<Bytes>, ReadError>,
+        ask: Recall,
+        sent: Box<Sent>,
+        copies: Result<LookedUp, LookUpError>,
     ) {
         let unavailable = |why| Err(SendError { index: 0, why: SendRefusal::Unavailable { why } });
         let answer = match (copies, self.unwritable()) {
             (Err(error), _) => unavailable(error.to_string()),
             (_, Some(why)) => unavailable(why),
-            (Ok(copies), None) => {
-                self.recalled(topic, ask, &copies);
-                Ok(vec![sent])
-            }
+            (Ok(copies), None) => match self.recalled(topic, &ask, &copies) {
+                Ok(_) => Ok(vec![*sent]),
+                Err(Stale) => {
+                    let key = ask.handle.unique_key.clone();
+                    return self.look_up(topic, &key, COPIES, Then::RecallByMessage(id, topic, ask, sent));
+                }
+            },
         };
         self.reply_safe(id, Reply::Send(answer));
     }
@@ -216,68 +224,96 @@ impl Broker {
         &mut self,
         id: RequestId,
         topic: TopicId,
-        ask: &Recall,
-        copies: Result<Vec<Bytes>, ReadError>,
+        ask: Recall,
+        copies: Result<LookedUp, LookUpError>,
     ) {
         let answer = match (copies, self.unwritable()) {
             (Err(error), _) => Err(RecallError::Unreadable { why: error.to_string() }),
             (_, Some(why)) => Err(RecallError::Unavailable { why }),
-            (Ok(copies), None) => Ok(self.recalled(topic, ask, &copies)),
+            (Ok(copies), None) => match self.recalled(topic, &ask, &copies) {
+                Ok(outcome) => Ok(outcome),
+                Err(Stale) => {
+                    let key = ask.handle.unique_key.clone();
+                    return self.look_up(topic, &key, COPIES, Then::Recall(id, topic, ask));
+                }
+            },
         };
         self.reply_safe(id, Reply::Recall(answer));
     }
 
-    fn recalled(&mut self, topic: TopicId, ask: &Recall, copies: &[Bytes]) -> Recalled {
+    /// [`Stale`]: a checkpoint came in between, and the copies are to be looked up again.
+    fn recalled(&mut self, topic: TopicId, ask: &Recall, copies: &LookedUp) -> Result<Recalled, Stale> {
         let key = &ask.handle.unique_key;
         let (mut recalled, mut visible) = (false, false);
-        for bytes in copies {
-            let Ok(view) = View::parse(bytes) else { continue };
+        for copy in &copies.candidates {
+            let Ok(view) = View::parse(&copy.bytes) else { continue };
             // A match of the hash is only a candidate, and another topic may use the same key.
             if view.topic() != ask.topic.as_str() || view.property(property::UNIQ_KEY) != Some(key) {
                 continue;
             }
-            match self.recall_one(&view) {
-                true => recalled = true,
+            // One that was parked and waits no longer has a delivered copy of its own, or was called back.
+            match copy.parked {
+                true => recalled |= self.recall_one(&view, copy.entry.as_ref(), copies)?,
                 false => visible = true,
             }
         }
         recalled |= self.recalled.contains(topic, key, self.now.wall);
-        match (visible, recalled) {
+        Ok(match (visible, recalled) {
             (true, _) => Recalled::TooLate,
             (false, true) => Recalled::Recalled,
             (false, false) if ask.handle.deliver_at <= self.now.wall => Recalled::TooLate,
             (false, false) => Recalled::Unknown,
-        }
+        })
     }
 
     /// Takes a message out of the timer, where it waits there.
-    fn recall_one(&mut self, view: &View<'_>) -> bool {
-        let asked = view.property(property::TIMER_DELIVER_MS).and_then(|ms| ms.parse().ok());
-        let Some(entry) =
-            asked.and_then(|ms| self.take_pending(Timestamp::from_millis(ms), view.log_offset()))
-        else {
-            return false;
-        };
+    fn recall_one(
+        &mut self,
+        view: &View<'_>,
+        found: Option<&timer::Entry>,
+        copies: &LookedUp,
+    ) -> Result<bool, Stale> {
+        let Some(entry) = self.take_pending(view, found, &copies.catalog)? else { return Ok(false) };
         let keys = crate::append::keys_of(view);
         let extent = Extent { at: entry.log_offset, length: entry.length };
         for key in &keys {
             self.keys.remove(entry.topic, key, extent);
         }
         let mut payload = Vec::new();
-        record::Recall { keys }.encode(&mut payload);
+        record::Recall { of: Some((entry.topic, entry.key_hash)), keys }.encode(&mut payload);
         let due_ms = u64::try_from(entry.deliver_at.as_millis()).expect("parked moments are after the epoch");
         let header =
             Header { kind: Kind::TimerRecall, flags: entry.level, due_ms, reference: entry.log_offset };
         self.log.append(header, payload.len(), |_, into| into.extend_from_slice(&payload));
         self.views.left(entry.level);
-        self.recalled.insert(&entry);
+        self.recalled.insert(entry.topic, entry.key_hash, entry.deliver_at);
         self.stats.recalled += 1;
-        true
+        Ok(true)
     }
 
     /// Takes a message that waits out of the timer, or out of what is due and has not left yet.
-    fn take_pending(&mut self, deliver_at: Timestamp, at: LogOffset) -> Option<timer::Entry> {
-        let due = self.due.remove(at);
-        due.or_else(|| self.timer.remove(deliver_at, at))
+    fn take_pending(
+        &mut self,
+        view: &View<'_>,
+        found: Option<&timer::Entry>,
+        catalog: &Arc<Catalog>,
+    ) -> Result<Option<timer::Entry>, Stale> {
+        if let Some(entry) = self.due.remove(view.log_offset()) {
+            return Ok(Some(entry));
+        }
+        if let Some(entry) = found {
+            return self.timer.remove_found(entry, catalog);
+        }
+        let (Some(deliver_at), at) = (deliver_at(view), view.log_offset()) else { return Ok(None) };
+        match self.timer.remove(deliver_at, at) {
+            // It was in memory when it was looked up, and lies in a bucket by now.
+            None if self.timer.is_pending(deliver_at, at).is_none() => Err(Stale),
+            removed => Ok(removed),
+        }
     }
+}
+
+/// When a parked message is due, as it says itself.
+pub(crate) fn deliver_at(view: &View<'_>) -> Option<Timestamp> {
+    Some(Timestamp::from_millis(view.property(property::TIMER_DELIVER_MS)?.parse().ok()?))
 }

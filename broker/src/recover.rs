@@ -1,12 +1,15 @@
 //! Recover: all that is derived from the log is built anew from it, record by record.
 
 use crate::append::keys_of;
+use crate::checkpoint::Checkpoints;
 use crate::lease::Key;
+use crate::manifest::{self, Manifest, QUEUES, STATE};
 use crate::transaction::{HALF_TOPIC, first_check};
-use crate::{Broker, Config, Stats, schedule};
+use crate::{Broker, Config, Stats, schedule, state};
 use env::Disk;
 use journal::{Extent, Kind, OpenError, Record};
 use model::{GroupName, LogOffset, Now, Timestamp};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use wire::stored::View;
 use wire::{property, record, tag};
@@ -18,15 +21,20 @@ pub struct Recovered {
     pub log: journal::Recovery,
     /// Messages that wait for their moment.
     pub pending: u64,
-    /// Of these, how many are due already.
+    /// Of these, how many are due already; of those in buckets that are not read yet, at most so many.
     pub overdue: u64,
     /// Records that could not be understood, though their checksum is right.
     pub unknown: u64,
 }
 
 pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Broker, Recovered), OpenError> {
+    let manifest = Manifest::read(&*disk)?.unwrap_or_default();
+    manifest.tidy(&*disk)?;
     let mut replay = Replay::new(now);
-    let (log, recovery) = journal::Log::open(disk, config.log.clone(), &mut |record| replay.apply(&record))?;
+    replay.restore(&manifest, &*disk)?;
+    let (from, epoch) = (manifest.checkpoint, (manifest.generation > 0).then_some(manifest.epoch));
+    let mut each = |record: Record<'_>| replay.apply(&record);
+    let (log, recovery) = journal::Log::open_from(disk, config.log.clone(), from, epoch, &mut each)?;
     let Replay {
         store,
         offsets,
@@ -47,7 +55,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         ..
     } = replay;
     let pending = timer.len() as u64;
-    let overdue = timer.due_within(now.wall, usize::MAX).len() as u64;
+    let overdue = timer.overdue(now.wall);
     let mut broker = Broker {
         config,
         now,
@@ -56,6 +64,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         offsets,
         offsets_at: None,
         keys,
+        checkpoints: Checkpoints::new(manifest, now),
         timer,
         topics,
         groups,
@@ -90,23 +99,23 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
 }
 
 /// What is being rebuilt.
-struct Replay {
-    now: Now,
+pub(crate) struct Replay {
+    pub(crate) now: Now,
     store: store::Store,
-    offsets: store::Offsets,
-    keys: store::KeyIndex,
+    pub(crate) offsets: store::Offsets,
+    keys: store::Keys,
     timer: timer::Timer,
-    topics: crate::topic::Topics,
-    groups: crate::group::Groups,
-    leases: crate::lease::Leases,
-    pop_retries: crate::pop_retry::PopRetries,
-    consume_modes: crate::assignment::ConsumeModes,
-    forbidden: crate::forbid::Forbidden,
-    views: schedule::Views,
-    recalled: crate::recall::RecalledMessages,
-    halves: crate::transaction::Halves,
-    resets: crate::reset::Resets,
-    values: crate::kv::Values,
+    pub(crate) topics: crate::topic::Topics,
+    pub(crate) groups: crate::group::Groups,
+    pub(crate) leases: crate::lease::Leases,
+    pub(crate) pop_retries: crate::pop_retry::PopRetries,
+    pub(crate) consume_modes: crate::assignment::ConsumeModes,
+    pub(crate) forbidden: crate::forbid::Forbidden,
+    pub(crate) views: schedule::Views,
+    pub(crate) recalled: crate::recall::RecalledMessages,
+    pub(crate) halves: crate::transaction::Halves,
+    pub(crate) resets: crate::reset::Resets,
+    pub(crate) values: crate::kv::Values,
     unknown: u64,
 }
 
@@ -116,7 +125,7 @@ impl Replay {
             now,
             store: store::Store::new(),
             offsets: store::Offsets::new(),
-            keys: store::KeyIndex::new(),
+            keys: store::Keys::new(),
             timer: timer::Timer::new(now.wall),
             topics: crate::topic::Topics::default(),
             groups: crate::group::Groups::default(),
@@ -131,6 +140,41 @@ impl Replay {
             values: crate::kv::Values::default(),
             unknown: 0,
         }
+    }
+
+    /// Takes what a checkpoint kept.
+    fn restore(&mut self, manifest: &Manifest, disk: &dyn Disk) -> Result<(), OpenError> {
+        if manifest.generation == 0 {
+            return Ok(());
+        }
+        let file = manifest::name(STATE, manifest.generation);
+        let bytes = manifest::read_file(disk, &file)?;
+        let Some(rest) = state::apply(&bytes, self) else {
+            return Err(manifest::damaged(
+                &file,
+                "a state of format 1",
+                "another, or one with another checksum",
+            ));
+        };
+        let catalog = Arc::clone(&manifest.timer);
+        self.timer = timer::Timer::restore(self.now.wall, catalog, manifest.checkpoint, rest.pending);
+        let mut parts: BTreeMap<_, Vec<store::Piece>> = BTreeMap::new();
+        for file in &manifest.queues {
+            let file = manifest::name(QUEUES, file.generation);
+            for part in store::queue_file::read(disk, &file).map_err(index_error)? {
+                parts.entry((part.topic, part.queue_id)).or_default().push(part.piece);
+            }
+        }
+        for queue in rest.queues {
+            let pieces = parts.remove(&(queue.topic, queue.queue_id)).unwrap_or_default();
+            let restored = self.store.restore(queue.topic, queue.queue_id, queue.min, queue.max, pieces);
+            restored.map_err(|missing| {
+                let expected =
+                    format!("offset {missing} of queue {} of topic {}", queue.queue_id, queue.topic);
+                manifest::damaged(&file, &expected, "no file of queues that holds it")
+            })?;
+        }
+        Ok(())
     }
 
     fn apply(&mut self, record: &Record<'_>) {
@@ -192,10 +236,9 @@ impl Replay {
 
     /// Peer of [`Broker::delete_topic`]: what is derived is taken apart in the same way.
     fn topic_deleted(&mut self, topic: model::TopicId) {
-        for entry in self.timer.of_topic(topic) {
-            self.views.left(entry.level);
+        for (level, count) in self.timer.drop_topic(topic) {
+            self.views.all_left(level, count);
         }
-        self.timer.drop_topic(topic);
         self.store.drop_topic(topic);
         self.offsets.drop_topic(topic);
         self.leases.drop_topic(topic);
@@ -226,7 +269,8 @@ impl Replay {
         if view.topic() == HALF_TOPIC {
             let immunity = view.property(property::CHECK_IMMUNITY_TIME_IN_SECONDS);
             let next_check = first_check(self.now.monotonic, immunity);
-            self.halves.insert(extent, view.queue_offset(), next_check);
+            let key = view.property(property::UNIQ_KEY).unwrap_or_default();
+            self.halves.insert(extent, view.queue_offset(), next_check, store::key_hash(topic, key));
         }
         self.visible(topic, extent, &view);
         Some(())
@@ -249,7 +293,7 @@ impl Replay {
         self.views.accepted(level);
         self.halves.remove(record.header.reference);
         for key in keys_of(&view) {
-            self.keys.insert(topic, &key, extent);
+            self.keys.insert_parked(topic, &key, extent);
         }
         self.timer.schedule(timer::Entry {
             deliver_at: Timestamp::from_millis(i64::try_from(record.header.due_ms).ok()?),
@@ -257,21 +301,29 @@ impl Replay {
             length: extent.length,
             topic,
             key_hash: view.property(property::UNIQ_KEY).map_or(0, |key| store::key_hash(topic, key)),
+            position: timer::IN_LOG,
             level,
         });
         Some(())
     }
 
     fn recalled(&mut self, record: &Record<'_>) -> Option<()> {
-        let keys = record::Recall::decode(record.payload).ok()?.keys;
+        let record::Recall { of, keys } = record::Recall::decode(record.payload).ok()?;
         let deliver_at = Timestamp::from_millis(i64::try_from(record.header.due_ms).ok()?);
+        if record.header.reference < self.timer.checkpoint() {
+            let ((topic, key_hash), level) = (of?, record.header.flags);
+            self.timer.replay_removed((deliver_at, record.header.reference), topic, level);
+            self.views.left(level);
+            self.recalled.insert(topic, key_hash, deliver_at);
+            return Some(());
+        }
         let entry = self.timer.remove(deliver_at, record.header.reference)?;
         let extent = Extent { at: entry.log_offset, length: entry.length };
         for key in &keys {
             self.keys.remove(entry.topic, key, extent);
         }
         self.views.left(entry.level);
-        self.recalled.insert(&entry);
+        self.recalled.insert(entry.topic, entry.key_hash, deliver_at);
         Some(())
     }
 
@@ -279,7 +331,10 @@ impl Replay {
         let view = View::parse(record.payload).ok()?;
         let topic = self.topics.by_name(view.topic())?;
         let deliver_at = Timestamp::from_millis(i64::try_from(record.header.due_ms).ok()?);
-        if let Some(entry) = self.timer.remove(deliver_at, record.header.reference) {
+        if record.header.reference < self.timer.checkpoint() {
+            self.timer.replay_removed((deliver_at, record.header.reference), topic, record.header.flags);
+            self.views.left(record.header.flags);
+        } else if let Some(entry) = self.timer.remove(deliver_at, record.header.reference) {
             let parked = Extent { at: entry.log_offset, length: entry.length };
             for key in keys_of(&view) {
                 self.keys.remove(topic, &key, parked);
@@ -288,5 +343,15 @@ impl Replay {
         }
         self.visible(topic, extent, &view);
         Some(())
+    }
+}
+
+fn index_error(error: store::FileError) -> OpenError {
+    match error {
+        store::FileError::Io { doing, file, source } => OpenError::Io { doing, file, source },
+        store::FileError::Sync { file, source } => OpenError::Io { doing: "syncing", file, source },
+        store::FileError::Damaged { file, length, expected, found } => {
+            OpenError::Corrupt { file, at: length, expected: expected.to_owned(), found: found.to_owned() }
+        }
     }
 }

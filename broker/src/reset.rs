@@ -120,6 +120,11 @@ impl Resets {
         self.0.insert((group, topic, queue_id), offset);
     }
 
+    /// All that wait to be heard of.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (GroupName, TopicId, QueueId, QueueOffset)> {
+        self.0.iter().map(|((group, topic, queue_id), offset)| (group.clone(), *topic, *queue_id, *offset))
+    }
+
     pub(crate) fn drop_topic(&mut self, topic: TopicId) {
         self.0.retain(|&(_, of, _), _| of != topic);
     }

@@ -155,7 +155,18 @@ impl Views {
 
     /// Counts one that has left the view.
     pub(crate) fn left(&mut self, level: u8) {
-        self.delivered[usize::from(level)] += 1;
+        self.all_left(level, 1);
+    }
+
+    /// Counts so many that have left the view.
+    pub(crate) fn all_left(&mut self, level: u8, count: u64) {
+        self.delivered[usize::from(level)] += count as i64;
+    }
+
+    /// Sets what a level's view has counted.
+    pub(crate) fn restore(&mut self, level: u8, accepted: i64, left: i64) {
+        self.accepted[usize::from(level)] = accepted;
+        self.delivered[usize::from(level)] = left;
     }
 
     /// The level whose view a queue is, where it is one.

@@ -27,6 +27,8 @@ pub struct Stats {
     pub read_errors: u64,
     /// Writes of the log that failed.
     pub write_errors: u64,
+    /// Checkpoints written.
+    pub checkpoints: u64,
     /// Messages that wait for their moment now.
     pub pending: u64,
     /// Of these, what is due and held since nobody may write to its topic.

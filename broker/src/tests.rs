@@ -1,6 +1,7 @@
 //! The broker driven as the server drives it, on a simulated disk, with a clock that the test moves.
 
 mod admin;
+mod checkpoint;
 mod consume;
 mod deliver;
 mod filter;
@@ -116,11 +117,10 @@ impl Rig {
     fn work(&mut self, work: Work) {
         let done = match work {
             Work::Log(journal::Job::Sync(_)) if !self.sync => return self.held.push(work),
-            Work::Log(job) => Done::Log(job.run(&self.disk)),
-            Work::Read(read) => read.run(&self.disk),
             Work::Notify(connection, notice) => return self.notices.push((connection, notice)),
+            work => work.run(&self.disk),
         };
-        self.broker.done(self.now, done).unwrap();
+        self.broker.done(self.now, done.expect("work on the disk")).unwrap();
     }
 
     /// Lets time pass on both clocks, a millisecond at a time, as far as something happens there.

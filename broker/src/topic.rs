@@ -119,6 +119,16 @@ impl Topics {
         self.ids.values().filter_map(|id| self.all.get(id))
     }
 
+    /// The highest id that a topic ever had.
+    pub(crate) fn last_id(&self) -> u32 {
+        self.last_id
+    }
+
+    /// Says which ids were ever given, topics that are gone among them.
+    pub(crate) fn set_last_id(&mut self, last_id: u32) {
+        self.last_id = self.last_id.max(last_id);
+    }
+
     /// The id of the next topic that is made.
     fn next_id(&self) -> TopicId {
         TopicId(self.last_id + 1)

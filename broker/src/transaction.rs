@@ -14,7 +14,7 @@ use crate::schedule::{self, Wanted};
 use crate::{Broker, Reply, RequestId, Work};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
-use model::{LogOffset, Message, Monotonic, QueueId, QueueOffset, Topic, TopicId, TopicName};
+use model::{LogOffset, Message, Monotonic, Now, QueueId, QueueOffset, Topic, TopicId, TopicName};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use wire::stored::{self, PlacedOwned};
@@ -118,6 +118,19 @@ struct Half {
     queue_offset: QueueOffset,
     next_check: Monotonic,
     checks: u32,
+    /// Of its `UNIQ_KEY`, see [`store::key_hash`].
+    key_hash: u64,
+}
+
+/// A half as a checkpoint keeps it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SavedHalf {
+    pub(crate) extent: Extent,
+    pub(crate) queue_offset: QueueOffset,
+    /// How long until its producer is asked.
+    pub(crate) next_check: Duration,
+    pub(crate) checks: u32,
+    pub(crate) key_hash: u64,
 }
 
 /// Halves that have not ended, by their records' places.
@@ -125,18 +138,57 @@ struct Half {
 pub(crate) struct Halves {
     waiting: BTreeMap<LogOffset, Half>,
     checks: BTreeSet<(Monotonic, LogOffset)>,
+    by_key: BTreeSet<(u64, LogOffset)>,
 }
 
 impl Halves {
-    pub(crate) fn insert(&mut self, extent: Extent, queue_offset: QueueOffset, next_check: Monotonic) {
-        self.waiting.insert(extent.at, Half { extent, queue_offset, next_check, checks: 0 });
-        self.checks.insert((next_check, extent.at));
+    pub(crate) fn insert(
+        &mut self,
+        extent: Extent,
+        queue_offset: QueueOffset,
+        next_check: Monotonic,
+        key_hash: u64,
+    ) {
+        self.put(Half { extent, queue_offset, next_check, checks: 0, key_hash });
+    }
+
+    fn put(&mut self, half: Half) {
+        let at = half.extent.at;
+        self.waiting.insert(at, half);
+        self.checks.insert((half.next_check, at));
+        self.by_key.insert((half.key_hash, at));
+    }
+
+    /// The newest half whose key has the hash.
+    fn by_key(&self, key_hash: u64) -> Option<Extent> {
+        let all = (key_hash, LogOffset(0))..=(key_hash, LogOffset(u64::MAX));
+        let (_, at) = self.by_key.range(all).next_back()?;
+        self.waiting.get(at).map(|half| half.extent)
+    }
+
+    /// All of them, for a checkpoint.
+    pub(crate) fn save(&self, now: Now) -> impl Iterator<Item = SavedHalf> {
+        self.waiting.values().map(move |half| SavedHalf {
+            extent: half.extent,
+            queue_offset: half.queue_offset,
+            next_check: half.next_check.since(now.monotonic),
+            checks: half.checks,
+            key_hash: half.key_hash,
+        })
+    }
+
+    /// Takes back what a checkpoint kept.
+    pub(crate) fn restore(&mut self, saved: &SavedHalf, now: Now) {
+        let SavedHalf { extent, queue_offset, next_check, checks, key_hash } = *saved;
+        let next_check = now.monotonic.after(next_check);
+        self.put(Half { extent, queue_offset, next_check, checks, key_hash });
     }
 
     /// Ends a half; tells whether it waited.
     pub(crate) fn remove(&mut self, at: LogOffset) -> bool {
         let Some(half) = self.waiting.remove(&at) else { return false };
         self.checks.remove(&(half.next_check, at));
+        self.by_key.remove(&(half.key_hash, at));
         true
     }
 
@@ -184,14 +236,15 @@ impl Broker {
     ) -> (Extent, QueueOffset) {
         message.sys_flag &= !sys_flag::TRANSACTION_MASK;
         let key = message.properties.get(property::UNIQ_KEY).unwrap_or_default().to_owned();
-        message.properties.set(property::TRANSACTION_ID, key);
+        message.properties.set(property::TRANSACTION_ID, key.clone());
         message.properties.set(property::REAL_TOPIC, topic.name.as_str());
         message.properties.set(property::REAL_QID, queue_id.to_string());
         let halves = self.topics.get(&half_topic()).expect("system topics are made at the start").clone();
         let appended = self.append_message(&halves, QueueId(0), &message, LogOffset(0));
         let immunity = message.properties.get(property::CHECK_IMMUNITY_TIME_IN_SECONDS);
         let next_check = first_check(self.now.monotonic, immunity);
-        self.halves.insert(appended.extent, appended.queue_offset, next_check);
+        let key_hash = store::key_hash(halves.id, &key);
+        self.halves.insert(appended.extent, appended.queue_offset, next_check, key_hash);
         (appended.extent, appended.queue_offset)
     }
 
@@ -212,7 +265,7 @@ impl Broker {
     /// The newest half of that key. Another key may have the same hash; what was read is compared again.
     pub(crate) fn half_by_key(&self, key: &str) -> Option<Extent> {
         let halves = self.topics.by_name(HALF_TOPIC)?;
-        self.keys.find(halves, key).rev().find(|extent| self.halves.waiting.contains_key(&extent.at))
+        self.halves.by_key(store::key_hash(halves, key))
     }
 
     /// The half was read: ends it.

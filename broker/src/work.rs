@@ -1,6 +1,8 @@
 //! Work: what others must do for the broker, and what came of it.
 
+use crate::checkpoint::{CheckpointDone, CheckpointJob};
 use crate::client::Notice;
+use crate::look_up::{LookUp, LookUpError, LookedUp};
 use bytes::Bytes;
 use env::Disk;
 use journal::{Extent, Job, JobDone, Kind, ReadError, Reader};
@@ -17,6 +19,8 @@ pub enum Work {
     Log(Job),
     /// For a worker: read messages that are no longer in memory.
     Read(ReadWork),
+    /// For a worker that nobody waits for: write a checkpoint, which takes long.
+    Checkpoint(Box<CheckpointJob>),
     /// For the fronts: tell a client something.
     Notify(ConnectionId, Notice),
 }
@@ -27,19 +31,48 @@ pub enum Done {
     /// Of a [`Work::Log`].
     Log(JobDone),
     /// Of a [`Work::Read`].
-    Read(ReadId, Result<Vec<Bytes>, ReadError>),
+    Read(ReadId, ReadDone),
+    /// Of a [`Work::Checkpoint`].
+    Checkpoint(CheckpointDone),
+}
+
+impl Work {
+    /// Does it; `None` for what is not done on the disk. Blocks.
+    pub fn run(self, disk: &dyn Disk) -> Option<Done> {
+        Some(match self {
+            Self::Log(job) => Done::Log(job.run(disk)),
+            Self::Read(read) => read.run(disk),
+            Self::Checkpoint(job) => Done::Checkpoint(job.run(disk)),
+            Self::Notify(..) => return None,
+        })
+    }
 }
 
 /// What a read asks for.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Wanted {
     /// Payloads whose places are known.
     Extents(Vec<Extent>),
     /// The message record at a place that a client named, if one begins there.
     Message(LogOffset),
+    /// Messages by a key.
+    LookUp(Box<LookUp>),
+    /// A bucket of the timer.
+    Bucket(Box<timer::LoadJob>),
 }
 
-/// A read of messages, to be run on any thread.
+/// What a read gave.
+#[derive(Debug)]
+pub struct ReadDone(pub(crate) Outcome);
+
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Bytes(Result<Vec<Bytes>, ReadError>),
+    LookedUp(Result<LookedUp, (Box<LookUp>, LookUpError)>),
+    Bucket(timer::LoadDone),
+}
+
+/// A read, to be run on any thread.
 #[derive(Debug)]
 pub struct ReadWork {
     pub(crate) id: ReadId,
@@ -50,11 +83,11 @@ pub struct ReadWork {
 impl ReadWork {
     /// Reads. Blocks on the disk.
     pub fn run(self, disk: &dyn Disk) -> Done {
-        let bytes = match self.wanted {
+        let outcome = match self.wanted {
             Wanted::Extents(extents) => {
-                extents.iter().map(|&extent| self.reader.read(disk, extent)).collect()
+                Outcome::Bytes(extents.iter().map(|&extent| self.reader.read(disk, extent)).collect())
             }
-            Wanted::Message(at) => match self.reader.record(disk, at) {
+            Wanted::Message(at) => Outcome::Bytes(match self.reader.record(disk, at) {
                 Ok((header, bytes))
                     if matches!(header.kind, Kind::Message | Kind::TimerPut | Kind::Deliver) =>
                 {
@@ -63,8 +96,15 @@ impl ReadWork {
                 // The place came from outside: that nothing lies there is an answer.
                 Ok(_) | Err(ReadError::Corrupt { .. }) => Ok(Vec::new()),
                 Err(error) => Err(error),
-            },
+            }),
+            Wanted::LookUp(look_up) => Outcome::LookedUp(look_up.run(disk)),
+            Wanted::Bucket(job) => Outcome::Bucket(job.run(disk)),
         };
-        Done::Read(self.id, bytes)
+        Done::Read(self.id, ReadDone(outcome))
     }
+}
+
+/// Reads a pending message, wherever it lies.
+pub(crate) fn read_body(entry: &timer::Entry, reader: &Reader, disk: &dyn Disk) -> Result<Bytes, ReadError> {
+    reader.read(disk, Extent { at: entry.log_offset, length: entry.length })
 }

@@ -95,6 +95,24 @@ impl SimDisk {
         Self::of(state.after_crash())
     }
 
+    /// Another disk that holds the same now, on which nothing fails. What is done to one is not seen on the other.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        let state = self.state();
+        let bodies = state.bodies.iter().map(|(id, body)| {
+            (*id, Body { now: body.now.clone(), durable: body.now.clone(), changes: Vec::new() })
+        });
+        Self::of(State {
+            seed: state.seed.clone(),
+            bodies: bodies.collect(),
+            names: state.names.clone(),
+            durable_names: state.names.clone(),
+            next_body: state.next_body,
+            capacity: state.capacity,
+            ..State::default()
+        })
+    }
+
     /// The disk as the next process finds it after this one was killed: all that was written can be read, but
     /// is no more durable than before. All handles to this one fail from here on.
     #[must_use]

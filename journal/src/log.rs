@@ -110,10 +110,11 @@ impl Log {
         options: Options,
         each: &mut dyn FnMut(Record<'_>),
     ) -> Result<(Self, Recovery), OpenError> {
-        Self::open_from(disk, options, LogOffset(0), each)
+        Self::open_from(disk, options, LogOffset(0), None, each)
     }
 
-    /// As [`Log::open`], but hands on the records from `from` on only, and reads little more than those.
+    /// As [`Log::open`], but hands on the records from `from` on only, and reads little more than those: where
+    /// the `epoch` of the record before `from` is not known, the rest of its segment, to learn it.
     ///
     /// `from` is a place where a record began or the log ended, and which was durable: a log that does not
     /// reach it is [`OpenError::Corrupt`].
@@ -124,11 +125,12 @@ impl Log {
         disk: Arc<dyn Disk>,
         options: Options,
         from: LogOffset,
+        epoch: Option<u32>,
         each: &mut dyn FnMut(Record<'_>),
     ) -> Result<(Self, Recovery), OpenError> {
         let bytes = options.segment_bytes;
         assert!(segment::is_segment_size(bytes), "a segment of {bytes} bytes");
-        let found = recover::recover(&*disk, &options, from.0, each)?;
+        let found = recover::recover(&*disk, &options, from.0, epoch, each)?;
         let end = found.recovery.end.0;
         let segment = found.layout.segment(end).expect("the log ends in a segment or behind all of them");
         let mut log = Self {

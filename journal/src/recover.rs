@@ -61,11 +61,13 @@ pub(crate) struct Found {
     pub(crate) zeroed: u64,
 }
 
-/// Reads the log from the record at `from` on, hands each record on, and cuts what is torn.
+/// Reads the log from the record at `from` on, hands each record on, and cuts what is torn. Where the `epoch` of
+/// what lies before that record is known, no more of it is read than its segment's mark.
 pub(crate) fn recover(
     disk: &dyn Disk,
     options: &Options,
     from: u64,
+    epoch: Option<u32>,
     each: &mut dyn FnMut(Record<'_>),
 ) -> Result<Found, OpenError> {
     let names = disk.list().map_err(io_error("listing", "the data folder"))?;
@@ -82,8 +84,13 @@ pub(crate) fn recover(
         return Ok(Found { recovery, layout, known, note: Note::EMPTY, zeroed: 0 });
     }
 
+    if from > 0 && firsts[0] > from {
+        let found = format!("{}, so the segment of log offset {from} is missing", segment::name(firsts[0]));
+        return Err(corrupt(segment::name(from), 0, Bad::new("the segment of the checkpoint", found)));
+    }
     let oldest = firsts.partition_point(|first| *first <= from).saturating_sub(1);
-    let mut scan = Scan { disk, known, from, each, epoch: 0, records: 0, window: Window::default() };
+    let mut scan =
+        Scan { disk, known, from, from_epoch: epoch, each, epoch: 0, records: 0, window: Window::default() };
     // The segment the log ends in, by its number; where it ends; and the bad record there, if that is the end.
     let (mut last, mut ended, mut stop) = (oldest, firsts[oldest], None);
     for (i, first) in firsts.iter().enumerate().skip(oldest) {
@@ -149,6 +156,8 @@ struct Scan<'a> {
     disk: &'a dyn Disk,
     known: u64,
     from: u64,
+    /// The epoch of what lies before `from`, where it is known.
+    from_epoch: Option<u32>,
     each: &'a mut dyn FnMut(Record<'_>),
     epoch: u32,
     records: u64,
@@ -169,6 +178,13 @@ impl Scan<'_> {
         };
         let end = first + size;
         let mut at = first + MARK_BYTES;
+        if let Some(epoch) = self.from_epoch
+            && (at..end).contains(&self.from)
+        {
+            at = self.from;
+            self.epoch = epoch;
+            self.window.seek(at);
+        }
         let ending = loop {
             if end - at < HEADER_BYTES as u64 {
                 break End::Full(end);
@@ -288,6 +304,11 @@ struct Window {
 impl Window {
     fn enter(&mut self, file: String, first: u64, length: u64) {
         (self.file, self.first, self.length, self.start, self.filled) = (file, first, length, first, 0);
+    }
+
+    /// Goes on at another place of the file.
+    fn seek(&mut self, at: u64) {
+        (self.start, self.filled) = (at, 0);
     }
 
     /// The bytes from `at` on, `length` of them or fewer at the file's end. All before `at` was found good.

@@ -13,7 +13,7 @@ mod tools;
 mod transaction;
 
 use crate::{Settings, serve_connection};
-use broker::{Budget, Config, Done, Stats, Work};
+use broker::{Budget, Config, Stats, Work};
 use bytes::{Bytes, BytesMut};
 use crossbeam_channel::{Receiver, TryRecvError};
 use env::{Disk, SimDisk};
@@ -121,9 +121,8 @@ async fn drive(
         node.write();
         while let Some(work) = node.poll_work() {
             match work {
-                Work::Log(job) => node.done(now(began), Done::Log(job.run(&*disk))).unwrap(),
-                Work::Read(read) => node.done(now(began), read.run(&*disk)).unwrap(),
                 Work::Notify(connection, notice) => service.notify(connection, notice),
+                work => node.done(now(began), work.run(&*disk).expect("work on the disk")).unwrap(),
             }
         }
         while let Some((id, reply)) = node.poll_reply() {

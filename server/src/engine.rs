@@ -5,7 +5,7 @@
 //! reads and preparations of files run on threads of their own and come back as input, so that nothing slow
 //! stands between a message's moment and its delivery.
 
-use broker::{Budget, ChangeInvisible, Done, Recovered, Reply, Request, RequestId, Work};
+use broker::{Budget, ChangeInvisible, Recovered, Reply, Request, RequestId, Work};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use env::{Clock, Disk, FileDisk, SystemClock};
 use journal::Job;
@@ -61,7 +61,12 @@ impl Engine {
             threads.push(spawn(name, move || run_work(&todo, &*disk, &done))?);
             Ok(work)
         };
-        let workers = Workers { sync: worker("sync")?, files: worker("files")?, reads: worker("reads")? };
+        let workers = Workers {
+            sync: worker("sync")?,
+            files: worker("files")?,
+            reads: worker("reads")?,
+            checkpoints: worker("checkpoints")?,
+        };
         let driver = Driver {
             node,
             clock,
@@ -113,11 +118,7 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHan
 /// Does work as it comes, until nobody can hand out more.
 fn run_work(todo: &Receiver<Work>, disk: &dyn Disk, done: &Sender<Input>) {
     for work in todo {
-        let result = match work {
-            Work::Log(job) => Done::Log(job.run(disk)),
-            Work::Read(read) => read.run(disk),
-            Work::Notify(..) => continue,
-        };
+        let Some(result) = work.run(disk) else { continue };
         if done.send(Input::Done(result)).is_err() {
             return;
         }
@@ -129,6 +130,7 @@ struct Workers {
     sync: Sender<Work>,
     files: Sender<Work>,
     reads: Sender<Work>,
+    checkpoints: Sender<Work>,
 }
 
 /// A request whose answer somebody waits for.
@@ -232,6 +234,7 @@ impl Driver {
             Work::Log(Job::Sync(_)) => &self.workers.sync,
             Work::Log(_) => &self.workers.files,
             Work::Read(_) => &self.workers.reads,
+            Work::Checkpoint(_) => &self.workers.checkpoints,
             Work::Notify(connection, notice) => return self.local.notify(*connection, notice.clone()),
         };
         worker.send(work).expect("workers live as long as their senders");
@@ -256,9 +259,10 @@ impl Driver {
     }
 
     fn finish(&mut self) {
-        if let Some(Work::Log(job)) = self.node.shutdown_work() {
-            let done = Done::Log(job.run(&*self.disk));
-            let _ = self.node.done(self.clock.now(), done);
+        while let Some(done) = self.node.shutdown_work().and_then(|work| work.run(&*self.disk)) {
+            if self.node.done(self.clock.now(), done).is_err() {
+                return;
+            }
         }
     }
 }

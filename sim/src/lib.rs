@@ -38,6 +38,8 @@ pub struct Outcome {
     pub acked: u64,
     /// Ends of the process or the power.
     pub crashes: u64,
+    /// Checkpoints that stand.
+    pub checkpoints: u64,
 }
 
 /// Runs one node under `seed` for `steps` steps, then lets all faults stop and looks whether every promise is
@@ -70,6 +72,7 @@ pub fn run(seed: u64, steps: u64) -> Outcome {
         recalled: oracle.recalled(),
         acked: oracle.acked(),
         crashes: world.crashes(),
+        checkpoints: world.checkpoints(),
     }
 }
 
@@ -92,8 +95,10 @@ mod tests {
             recalled: sum.recalled + one.recalled,
             acked: sum.acked + one.acked,
             crashes: sum.crashes + one.crashes,
+            checkpoints: sum.checkpoints + one.checkpoints,
         });
         assert!(outcome.acknowledged > 1000 && outcome.delivered > 1000, "{outcome:?}");
+        assert!(outcome.checkpoints > 50, "{outcome:?}");
         assert!(outcome.acked > 200 && outcome.crashes > 10 && outcome.recalled > 20, "{outcome:?}");
     }
 

@@ -58,7 +58,7 @@ impl Workload {
             held: Vec::new(),
             handles: Vec::new(),
             whole: None,
-            delay_max_ms: 10_u64.pow(1 + dice.below(6) as u32),
+            delay_max_ms: 10_u64.pow(1 + dice.below(9) as u32),
         }
     }
 

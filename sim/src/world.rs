@@ -2,8 +2,8 @@
 
 use crate::oracle::Oracle;
 use crate::workload::Workload;
-use broker::{Budget, Config, Done, Flush, Reply, Request, RequestId, Verb, Work};
-use env::{Fault, Seed, SimDisk};
+use broker::{Budget, Config, Flush, Reply, Request, RequestId, Verb, Work};
+use env::{Disk, Fault, Seed, SimDisk};
 use model::{Monotonic, Now, Timestamp};
 use service::{Node, NodeReply, NodeRequest};
 use std::fmt::Write;
@@ -29,6 +29,8 @@ pub struct World {
     work: Vec<Work>,
     trace: Trace,
     crashes: u64,
+    /// Of the lives before this one.
+    checkpoints: u64,
 }
 
 /// A digest of what happened, in order (64-bit FNV-1a over its text).
@@ -50,6 +52,9 @@ fn config(dice: &mut Seed) -> Config {
     config.flush = if dice.chance(0.2) { Flush::Async } else { Flush::Sync };
     config.max_body_bytes = 4096;
     config.unsynced_bytes_max = 4096 << dice.below(6);
+    config.checkpoint_bytes = 2048 << dice.below(8);
+    config.checkpoint_entries = 1 + dice.below(200) as usize;
+    config.checkpoint_every = Duration::from_millis(1 + dice.below(100_000));
     config
 }
 
@@ -65,7 +70,7 @@ impl World {
         };
         let (node, _) = Node::open(Arc::new(disk.clone()), config.clone(), now).expect("an empty disk opens");
         let trace = Trace(0xcbf2_9ce4_8422_2325);
-        Self { node, disk, config, now, next_id: 0, work: Vec::new(), trace, crashes: 0 }
+        Self { node, disk, config, now, next_id: 0, work: Vec::new(), trace, crashes: 0, checkpoints: 0 }
     }
 
     /// The time.
@@ -92,6 +97,11 @@ impl World {
     /// A digest of all that happened.
     pub fn trace(&self) -> u64 {
         self.trace.0
+    }
+
+    /// How many checkpoints stand or stood.
+    pub fn checkpoints(&self) -> u64 {
+        self.checkpoints + self.node.broker().stats().checkpoints
     }
 
     /// How often the process or the power ended.
@@ -122,11 +132,7 @@ impl World {
         self.answers(oracle, workload);
         while !self.work.is_empty() && dice.chance(0.6) {
             let work = self.work.swap_remove(dice.below(self.work.len() as u64) as usize);
-            let done = match work {
-                Work::Log(job) => Done::Log(job.run(&self.disk)),
-                Work::Read(read) => read.run(&self.disk),
-                Work::Notify(..) => unreachable!("kept out above"),
-            };
+            let done = work.run(&self.disk).expect("what is not done on the disk is kept out above");
             self.node.done(self.now, done).expect("no sync fails here");
         }
         self.answers(oracle, workload);
@@ -150,6 +156,19 @@ impl World {
         workload.answered(id, reply, oracle, durable);
     }
 
+    /// A start that reads the whole log knows the same as one that began with a checkpoint.
+    fn compare(&self, oracle: &Oracle) {
+        let disk = self.disk.copy();
+        let kept = |name: &String| name.starts_with("log-");
+        for name in disk.list().expect("it fails nowhere").into_iter().filter(|name| !kept(name)) {
+            disk.remove(&name).expect("it fails nowhere");
+        }
+        let (node, _) = Node::open(Arc::new(disk), self.config.clone(), self.now)
+            .unwrap_or_else(|error| panic!("{}: the log alone does not open: {error}", oracle.seed()));
+        let same = node.broker().outline() == self.node.broker().outline();
+        assert!(same, "{}: a checkpoint tells another story than the log", oracle.seed());
+    }
+
     /// Time passes: mostly a little, sometimes up to when something is to happen.
     pub fn pass(&mut self, dice: &mut Seed) {
         let ms = match dice.below(10) {
@@ -168,7 +187,7 @@ impl World {
 
     /// The wall clock is set, to any side.
     pub fn jump(&mut self, dice: &mut Seed) {
-        let far = 10_u64.pow(dice.below(8) as u32);
+        let far = 10_u64.pow(dice.below(11) as u32);
         let ms = dice.below(far) as i64 - (far / 2) as i64;
         self.now.wall = Timestamp::from_millis(self.now.wall.as_millis() + ms);
     }
@@ -186,17 +205,21 @@ impl World {
     /// The process ends, and starts again after a while, perhaps with its clock set back.
     pub fn crash(&mut self, how: Downtime, dice: &mut Seed, oracle: &mut Oracle, workload: &mut Workload) {
         self.crashes += 1;
+        self.checkpoints += self.node.broker().stats().checkpoints;
         let _ = write!(self.trace, "{how:?}");
         self.heal();
-        if how == Downtime::PowerLoss {
-            // Some of what was under way reached the disk.
-            for work in std::mem::take(&mut self.work) {
-                if let (Work::Log(job), true) = (work, dice.chance(0.5)) {
-                    job.run(&self.disk);
-                }
+        // Some of what was under way reached the disk, a checkpoint in part.
+        let (checkpoints, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.work).into_iter().partition(|work| matches!(work, Work::Checkpoint(_)));
+        for work in others {
+            if how == Downtime::PowerLoss && matches!(work, Work::Log(_)) && dice.chance(0.5) {
+                work.run(&self.disk);
             }
         }
-        self.work.clear();
+        for work in checkpoints {
+            self.disk.crash_at(self.disk.operations() + dice.below(25));
+            work.run(&self.disk);
+        }
         self.disk = match how {
             Downtime::Kill => self.disk.after_kill(),
             Downtime::PowerLoss => self.disk.after_crash(),
@@ -208,6 +231,7 @@ impl World {
                 panic!("{}: the log does not open after {how:?}: {error}", oracle.seed())
             });
         self.node = node;
+        self.compare(oracle);
         oracle.crashed(how);
         workload.crashed(oracle);
     }

@@ -33,6 +33,29 @@ const NOWHERE: Link = 0;
 /// Stands for the head of a list whose entries are in the sorted map.
 const CROWDED: Link = Link::MAX;
 
+/// A message that may have a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it lies.
+    pub extent: Extent,
+    /// Whether it lay there to wait for its moment.
+    pub parked: bool,
+}
+
+/// The bit of a length that says that the message was parked.
+const PARKED: u32 = 1 << 31;
+
+impl Found {
+    fn new(at: LogOffset, length: u32) -> Self {
+        Self { extent: Extent { at, length: length & !PARKED }, parked: length & PARKED != 0 }
+    }
+
+    fn length(&self) -> u32 {
+        assert!(self.extent.length & PARKED == 0, "a message of {} bytes", self.extent.length);
+        self.extent.length | if self.parked { PARKED } else { 0 }
+    }
+}
+
 /// Where keys occur: pairs of a key's hash and a message's place.
 ///
 /// A hash table that grows by one list with every entry, so that no call pays for growing it. An entry is a
@@ -80,12 +103,13 @@ impl KeyIndex {
     }
 
     /// Adds a message with the key. A message that is there already stays there once.
-    pub fn insert(&mut self, topic: TopicId, key: &str, extent: Extent) {
+    pub fn insert(&mut self, topic: TopicId, key: &str, found: Found) {
+        let (extent, length) = (found.extent, found.length());
         let hash = key_hash(topic, key);
         let list = self.list_of(hash);
         let head = *self.heads.get(list);
         if head == CROWDED {
-            self.crowds.insert((hash.reverse_bits(), extent.at), extent.length);
+            self.crowds.insert((hash.reverse_bits(), extent.at), length);
             return;
         }
         let (mut before, mut after) = (NOWHERE, head);
@@ -102,10 +126,10 @@ impl KeyIndex {
         }
         if count == CROWD {
             self.crowd(list);
-            self.crowds.insert((hash.reverse_bits(), extent.at), extent.length);
+            self.crowds.insert((hash.reverse_bits(), extent.at), length);
             return;
         }
-        let link = self.put(Node { hash, at: extent.at, length: extent.length, next: after });
+        let link = self.put(Node { hash, at: extent.at, length, next: after });
         self.relink(list, before, link);
         if self.listed > self.heads.len() {
             self.split();
@@ -135,17 +159,27 @@ impl KeyIndex {
 
     /// The messages that may have the key, in the order of the log, the newest last. The caller compares
     /// topic and key, and bounds how many it looks at.
-    pub fn find(&self, topic: TopicId, key: &str) -> impl DoubleEndedIterator<Item = Extent> {
+    pub fn find(&self, topic: TopicId, key: &str) -> impl DoubleEndedIterator<Item = Found> {
         let hash = key_hash(topic, key);
         let head = *self.heads.get(self.list_of(hash));
-        let listed: Vec<Extent> = self
+        let listed: Vec<Found> = self
             .list(if head == CROWDED { NOWHERE } else { head })
             .filter(|node| node.hash == hash)
-            .map(|node| Extent { at: node.at, length: node.length })
+            .map(|node| Found::new(node.at, node.length))
             .collect();
         let reversed = hash.reverse_bits();
         let crowd = self.crowds.range((reversed, LogOffset(0))..=(reversed, LogOffset(u64::MAX)));
-        listed.into_iter().chain(crowd.map(|(&(_, at), &length)| Extent { at, length }))
+        listed.into_iter().chain(crowd.map(|(&(_, at), &length)| Found::new(at, length)))
+    }
+
+    /// All pairs, each by its key's hash, in no order. Looks at every one.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, Found)> {
+        let lists = (0..self.heads.len()).map(|list| *self.heads.get(list)).filter(|&head| head != CROWDED);
+        let listed = lists.flat_map(|head| self.list(head));
+        let crowds = self.crowds.iter();
+        listed
+            .map(|node| (node.hash, Found::new(node.at, node.length)))
+            .chain(crowds.map(|(&(reversed, at), &length)| (reversed.reverse_bits(), Found::new(at, length))))
     }
 
     /// How many pairs of key and message there are.

@@ -2,6 +2,12 @@
 
 use model::{LogOffset, Timestamp, TopicId};
 
+/// What entries are ordered by: the moment, and the order of acceptance among equals.
+pub type Key = (Timestamp, LogOffset);
+
+/// Stands for the position of a body that lies in the log, in the record that is the entry's identity.
+pub const IN_LOG: u64 = u64::MAX;
+
 /// A pending message: when it is due and where it lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -9,21 +15,23 @@ pub struct Entry {
     pub deliver_at: Timestamp,
     /// The log offset of its record: its identity, and its place in the order of acceptance.
     pub log_offset: LogOffset,
-    /// Bytes of the record's payload.
+    /// Hash of its unique key.
+    pub key_hash: u64,
+    /// Where its bytes begin in its bucket's data file, or [`IN_LOG`].
+    pub position: u64,
+    /// Bytes of the stored message.
     pub length: u32,
     /// The topic it goes to; counted by, and nothing else.
     pub topic: TopicId,
-    /// Hash of its unique key.
-    pub key_hash: u64,
     /// The delay level it came by, 0 for a timer.
     pub level: u8,
 }
 
-const _: () = assert!(size_of::<Entry>() == 40, "an entry is paid for once a pending message");
+const _: () = assert!(size_of::<Entry>() == 48, "an entry is paid for once a pending message that is near");
 
 impl Entry {
-    /// What entries are ordered by: the moment, and the order of acceptance among equals.
-    pub(crate) fn key(&self) -> (Timestamp, LogOffset) {
+    /// What entries are ordered by.
+    pub const fn key(&self) -> Key {
         (self.deliver_at, self.log_offset)
     }
 }

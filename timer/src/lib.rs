@@ -5,48 +5,63 @@
 //! leave in the order of their moments, and within one millisecond in the order of acceptance, which is the
 //! order of the log.
 //!
-//! Time is cut into stretches of ten minutes, counted from the epoch. The entries of a stretch lie in one of
-//! two ways:
+//! An entry is first held in memory (`memory.rs`). At each checkpoint what has come since the last one is
+//! written to *buckets* on disk (`spill.rs`), stretches of ten minutes or, two days ahead and more, of a day; of
+//! those whose time is far nothing is left in memory but the catalog's line on the bucket. A minute before a
+//! bucket's time begins it is read back (`load.rs`) into a sorted array. So memory goes by what is near and by
+//! what has come lately, not by what is pending.
 //!
-//! - in a *bucket*, in the order of acceptance, while their time is far: 40 bytes an entry;
-//! - in a *window*, a wheel of one slot a millisecond, once their time is near: 48 bytes an entry.
-//!
-//! A bucket is loaded into a window from a minute before its time on, a part at every call, so that no call
-//! pays for all of it; what is not loaded when its time begins is loaded then. A new entry goes to the window
-//! of its stretch where there is one. The stretch of now and the next one always have theirs; a stretch that
-//! is over gets one again when its entries' turn comes: after a stop or a step of the clock, what is overdue
-//! is delivered stretch after stretch, the oldest first.
+//! Work on files is a value, [`Cut`] or [`LoadJob`], which any thread carries out and whose outcome comes back.
+//! While a bucket whose time has begun is being read, nothing due in it or behind it leaves: the order stands.
 //!
 //! The clock is the caller's and may jump. A step back loads nothing twice and delivers nothing early: only
 //! the moment told with a call decides. A step forward makes everything in between overdue.
 //!
-//! This room never knows what a topic is, only that it counts by it. It never reads the log, asks for no
-//! time, and saves nothing: after a start it is told of every record again.
+//! What a bucket's file holds may wait no longer when it is read: what has left since the last checkpoint is
+//! kept by name until the next; that writes what it does not say in one sentence as tombstones.
+//!
+//! This room never knows what a topic is, only that it counts by it. It never reads a message, asks for no
+//! time, and is told again after a start what the log holds behind the checkpoint.
 
-mod bucket;
+mod buckets;
+mod catalog;
+mod chunk;
 mod entry;
+mod error;
+mod index;
+mod load;
+mod loaded;
+mod memory;
 mod occupancy;
+mod pile;
 mod run;
 mod slab;
+mod spill;
 mod window;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use env::Disk;
 use model::{LogOffset, Timestamp, TopicId};
 
-pub use entry::Entry;
+pub use catalog::{Catalog, is_timer_file};
+pub use entry::{Entry, IN_LOG, Key};
+pub use error::FileError;
+pub use load::{LoadDone, LoadJob};
+pub use spill::{Cut, Spilt};
 
-use bucket::Bucket;
-use slab::Slab;
-use window::{WINDOW_MS, Window, number_of};
+use buckets::Buckets;
+use memory::Memory;
 
-/// How long before its time a bucket is loaded.
-const LOAD_AHEAD_MS: i64 = 60_000;
-/// Entries of a bucket that one call loads ahead of their time: about 0.1 ms, so a million are loaded within
-/// a minute by a driver that calls as often as it is asked to.
-const LOAD_STEP: usize = 1024;
-/// Windows that exist at once: now, next, one that is overdue, and one left over from a step of the clock.
-const WINDOWS_MAX: usize = 4;
+/// Looks in the buckets for the entry of that moment and place; `None` where it is not there, or is known to
+/// wait no longer since before the checkpoint that `catalog` is of. Blocks.
+pub fn find(catalog: &Catalog, key: Key, disk: &dyn Disk) -> Result<Option<Entry>, FileError> {
+    match catalog.bucket_of(key.0) {
+        Some(bucket) if bucket.from <= key.1 && !catalog.is_gone(key) => index::find(bucket, key, disk),
+        _ => Ok(None),
+    }
+}
 
 /// The pending messages.
 ///
@@ -55,37 +70,56 @@ const WINDOWS_MAX: usize = 4;
 pub struct Timer {
     /// The latest moment told, which may be earlier than the one before.
     now: Timestamp,
-    /// By number; none is empty.
-    windows: Vec<Window>,
-    /// An empty window, kept for the next stretch.
-    spare: Option<Window>,
-    slab: Slab,
-    /// By number; none is empty. While one is loaded, its stretch has a window too.
-    buckets: BTreeMap<i64, Bucket>,
-    counts: BTreeMap<TopicId, u64>,
-    len: usize,
+    memory: Memory,
+    buckets: Buckets,
+    /// What has come since the last checkpoint, in the order of the log, what has left again among it.
+    fresh: Vec<Entry>,
+    /// Where the last checkpoint was, or the one that is being written.
+    checkpoint: LogOffset,
+    /// How many are pending, by topic and level. No line says zero.
+    counts: BTreeMap<(TopicId, u8), u64>,
+    len: u64,
 }
 
 impl Timer {
     /// Nothing pending, at the moment `now`.
     pub fn new(now: Timestamp) -> Self {
+        Self::restore(now, Arc::default(), LogOffset(0), [])
+    }
+
+    /// What was pending at a checkpoint: the buckets, and how many they hold that wait, by topic and level.
+    pub fn restore(
+        now: Timestamp,
+        catalog: Arc<Catalog>,
+        checkpoint: LogOffset,
+        counts: impl IntoIterator<Item = (TopicId, u8, u64)>,
+    ) -> Self {
+        let counts = counts.into_iter().filter(|(.., count)| *count > 0);
+        let counts: BTreeMap<_, _> = counts.map(|(topic, level, count)| ((topic, level), count)).collect();
         Self {
             now,
-            windows: Vec::new(),
-            spare: None,
-            slab: Slab::default(),
-            buckets: BTreeMap::new(),
-            counts: BTreeMap::new(),
-            len: 0,
+            memory: Memory::new(now),
+            buckets: Buckets::new(catalog),
+            fresh: Vec::new(),
+            checkpoint,
+            len: counts.values().sum(),
+            counts,
         }
     }
 
     /// Adds a pending message, due at any moment, past ones too. It is taken by [`Self::take_due`] only.
     pub fn schedule(&mut self, entry: Entry) {
-        let number = number_of(entry.deliver_at);
-        if self.add(number, entry) {
-            *self.counts.entry(entry.topic).or_default() += 1;
-            self.len += 1;
+        if self.memory.insert(entry) {
+            self.fresh.push(entry);
+            self.count_in(&entry);
+        }
+    }
+
+    /// Takes back what [`Self::take_due`] gave and what was not delivered: it waits again.
+    pub fn put_back(&mut self, entry: Entry) {
+        if self.memory.insert(entry) {
+            self.buckets.note_back(entry.key());
+            self.count_in(&entry);
         }
     }
 
@@ -96,81 +130,153 @@ impl Timer {
     /// come back. `now` may be earlier or later than at any call before, by any distance.
     pub fn take_due(&mut self, now: Timestamp, budget: usize) -> Vec<Entry> {
         self.now = now;
+        self.buckets.pass(now);
+        let until = match self.buckets.missing(now) {
+            Some(begin) => Timestamp::from_millis(begin.as_millis().saturating_sub(1)),
+            None => now,
+        };
         let mut due = Vec::new();
         while due.len() < budget {
-            let Some(number) = self.first_number().filter(|&number| number <= number_of(now)) else { break };
-            let window = self.load(number, usize::MAX);
-            self.windows[window].take_due(&mut self.slab, now, budget, &mut due);
-            if !self.windows[window].is_empty() {
+            let bound = self.buckets.first().map(Entry::key).filter(|key| key.0 <= until);
+            let before = due.len();
+            self.memory.take_before(until, bound, budget, &mut due);
+            for entry in &due[before..] {
+                self.buckets.note_removed(entry.key());
+                self.count_out(entry.topic, entry.level);
+            }
+            if bound.is_none() {
                 break;
             }
-            self.close(window);
+            self.take_loaded(until, budget, &mut due);
         }
-        for entry in &due {
-            self.uncount(entry.topic, 1);
-        }
-        self.load_ahead();
+        self.memory.pass(now);
         due
     }
 
-    /// The moment at which to call [`Self::take_due`] next; `None` where nothing is pending.
+    /// Takes what is loaded and comes before what is in memory.
+    fn take_loaded(&mut self, until: Timestamp, budget: usize, due: &mut Vec<Entry>) {
+        let bound = self.memory.first_near();
+        while due.len() < budget
+            && let Some(first) = self.buckets.first().copied()
+            && first.deliver_at <= until
+            && bound.is_none_or(|bound| first.key() <= bound)
+        {
+            self.buckets.pop();
+            // What is in memory as well is taken from there; what belongs to a topic that is gone, is gone.
+            let counted = self.counts.contains_key(&(first.topic, first.level));
+            if bound != Some(first.key()) && counted {
+                self.buckets.note_removed(first.key());
+                self.count_out(first.topic, first.level);
+                due.push(first);
+            }
+        }
+    }
+
+    /// The moment at which to call [`Self::take_due`] next; `None` where nothing is pending, or where all that is
+    /// waits for a bucket that is being read.
     ///
-    /// It is the earlier of two: the moment of the first entry that is in a window, exact; and the moment at
-    /// which the first bucket is to be loaded, a minute before its stretch begins, which stays in the past
-    /// until the whole bucket is loaded. So it is never later than the first entry's moment. Costs a look at
-    /// the first slot and the first bucket.
+    /// It is exact for what is due within a minute; else it may also be the moment at which something is to be
+    /// loaded, and it stays in the past until that is done. So it is never later than the first entry's
+    /// moment.
     pub fn next_due(&self) -> Option<Timestamp> {
-        let due =
-            self.windows.first().and_then(|window| window.first(&self.slab)).map(|entry| entry.deliver_at);
-        let load = self.buckets.keys().next().map(|&number| load_at(number));
-        due.into_iter().chain(load).min()
+        let entries = [self.memory.next_due(), self.buckets.first().map(|entry| entry.deliver_at)];
+        let missing = self.buckets.missing(self.now);
+        let entry = entries.into_iter().flatten().min().filter(|at| missing.is_none_or(|begin| *at < begin));
+        entry.into_iter().chain(self.buckets.next_load()).min()
+    }
+
+    /// The next bucket to be read, until there is none.
+    pub fn poll_load(&mut self) -> Option<LoadJob> {
+        self.buckets.poll_load()
+    }
+
+    /// A bucket was read.
+    ///
+    /// # Errors
+    /// Where it was not; it will be asked for again.
+    pub fn loaded(&mut self, done: LoadDone) -> Result<(), FileError> {
+        self.buckets.loaded(done)
     }
 
     /// The entries due by `until` in the order in which they will be taken, at most `limit` of them. Takes
-    /// none.
-    ///
-    /// Costs by what it returns for moments within the next minute; beyond, it looks at every entry of the
-    /// buckets up to `until`.
+    /// none, and knows none of a bucket that is not loaded.
     pub fn due_within(&self, until: Timestamp, limit: usize) -> Vec<Entry> {
-        let mut due = Vec::new();
-        let mut from = Some(i64::MIN);
-        while let Some(number) = from.and_then(|from| self.next_number(from)) {
-            if number > number_of(until) || due.len() >= limit {
-                break;
-            }
-            let before = due.len();
-            if let Ok(window) = self.window(number) {
-                self.windows[window].due_within(&self.slab, until, limit, &mut due);
-            }
-            if let Some(bucket) = self.buckets.get(&number) {
-                due.extend(bucket.due_within(until));
-                due[before..].sort_unstable_by_key(Entry::key);
-                due.truncate(limit);
-            }
-            from = number.checked_add(1);
+        let mut due = self.memory.due_within(until, limit);
+        let before = due.len();
+        due.extend(self.buckets.due_within(until, limit));
+        if due.len() > before {
+            due.sort_unstable_by_key(Entry::key);
+            due.dedup_by_key(|entry| entry.key());
+            due.truncate(limit);
         }
         due
     }
 
-    /// Takes a pending message away, because it was recalled or because the log tells that it was delivered.
-    /// `None` where there is no such entry.
+    /// Takes a pending message away that is in memory or loaded. `None` where there is no such entry: it may
+    /// yet lie in a bucket, where [`find`] finds it and [`Self::remove_found`] takes it away.
     pub fn remove(&mut self, deliver_at: Timestamp, log_offset: LogOffset) -> Option<Entry> {
-        let number = number_of(deliver_at);
-        let entry = self.remove_near(number, deliver_at, log_offset).or_else(|| {
-            let bucket = self.buckets.get_mut(&number)?;
-            let entry = bucket.remove(deliver_at, log_offset);
-            if bucket.is_empty() {
-                self.buckets.remove(&number);
-            }
-            entry
-        })?;
-        self.uncount(entry.topic, 1);
+        let key = (deliver_at, log_offset);
+        let loaded =
+            self.buckets.remove(key).filter(|entry| self.counts.contains_key(&(entry.topic, entry.level)));
+        let entry = self.memory.remove(deliver_at, log_offset).or(loaded)?;
+        self.buckets.note_removed(key);
+        self.count_out(entry.topic, entry.level);
         Some(entry)
+    }
+
+    /// Takes a pending message away that [`find`] found in the buckets of `catalog`. `None` where it has left
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// [`Stale`] where another checkpoint stands by now: what was found says nothing, look again.
+    pub fn remove_found(&mut self, entry: &Entry, catalog: &Arc<Catalog>) -> Result<Option<Entry>, Stale> {
+        if let Some(entry) = self.remove(entry.deliver_at, entry.log_offset) {
+            return Ok(Some(entry));
+        }
+        if !Arc::ptr_eq(self.buckets.catalog(), catalog) {
+            return Err(Stale);
+        }
+        let counted = self.counts.contains_key(&(entry.topic, entry.level));
+        if !counted || !self.buckets.may_hold(entry.key()) {
+            return Ok(None);
+        }
+        self.buckets.note_removed(entry.key());
+        self.count_out(entry.topic, entry.level);
+        Ok(Some(*entry))
+    }
+
+    /// The log tells, after a start, that a message has left that was pending at the checkpoint. Its topic may have
+    /// been deleted since.
+    pub fn replay_removed(&mut self, key: Key, topic: TopicId, level: u8) {
+        self.buckets.note_removed(key);
+        if self.counts.contains_key(&(topic, level)) {
+            self.count_out(topic, level);
+        }
+    }
+
+    /// Whether a message is pending, as far as that is known without reading a file: `None` where it depends on
+    /// what a bucket's file says of it.
+    pub fn is_pending(&self, deliver_at: Timestamp, log_offset: LogOffset) -> Option<bool> {
+        let key = (deliver_at, log_offset);
+        if self.memory.contains(deliver_at, log_offset) || self.buckets.contains(key) {
+            return Some(true);
+        }
+        if self.buckets.may_hold(key) { None } else { Some(false) }
+    }
+
+    /// Where the log's last checkpoint was: what came before it lies in buckets.
+    pub fn checkpoint(&self) -> LogOffset {
+        self.checkpoint
+    }
+
+    /// The buckets as the last checkpoint left them.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        self.buckets.catalog()
     }
 
     /// How many messages are pending.
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     /// Whether none is.
@@ -180,172 +286,105 @@ impl Timer {
 
     /// How many messages of a topic are pending.
     pub fn count(&self, topic: TopicId) -> u64 {
-        self.counts.get(&topic).copied().unwrap_or(0)
+        self.counts.range((topic, 0)..=(topic, u8::MAX)).map(|(_, count)| count).sum()
     }
 
-    /// A topic's pending messages, in no order. Looks at every entry.
-    pub fn of_topic(&self, topic: TopicId) -> Vec<Entry> {
-        let mut all = Vec::new();
-        if self.count(topic) == 0 {
-            return all;
-        }
-        let end = Timestamp::from_millis(i64::MAX);
-        for window in &self.windows {
-            window.due_within(&self.slab, end, usize::MAX, &mut all);
-            all.retain(|entry| entry.topic == topic);
-        }
-        for bucket in self.buckets.values() {
-            all.extend(bucket.due_within(end).filter(|entry| entry.topic == topic));
-        }
-        all
+    /// How many are pending, by topic and level.
+    pub fn counts(&self) -> impl Iterator<Item = (TopicId, u8, u64)> {
+        self.counts.iter().map(|(&(topic, level), &count)| (topic, level, count))
     }
 
-    /// Forgets a topic's pending messages; tells how many there were. Looks at every entry.
-    pub fn drop_topic(&mut self, topic: TopicId) -> u64 {
-        let dropped = self.count(topic);
-        if dropped == 0 {
-            return 0;
+    /// How many are due at `now`: of those that are in memory or loaded, and at most so many of the others.
+    pub fn overdue(&self, now: Timestamp) -> u64 {
+        let here = self.due_within(now, usize::MAX).len() as u64;
+        here + self.buckets.overdue(now)
+    }
+
+    /// How much the next checkpoint has to write: what has come and what has left since the last one.
+    pub fn unsaved(&self) -> usize {
+        self.fresh.len() + self.buckets.removed_len()
+    }
+
+    /// Forgets a topic's pending messages, whose id no other topic gets; tells how many there were, by level.
+    /// Looks at every entry in memory.
+    pub fn drop_topic(&mut self, topic: TopicId) -> Vec<(u8, u64)> {
+        let dropped: Vec<(u8, u64)> = self
+            .counts
+            .range((topic, 0)..=(topic, u8::MAX))
+            .map(|(&(_, level), &count)| (level, count))
+            .collect();
+        if dropped.is_empty() {
+            return dropped;
         }
-        for window in &mut self.windows {
-            window.retain(&mut self.slab, |entry| entry.topic != topic);
+        self.memory.retain(|entry| entry.topic != topic);
+        self.fresh.retain(|entry| entry.topic != topic);
+        for &(level, count) in &dropped {
+            self.counts.remove(&(topic, level));
+            self.len -= count;
         }
-        self.windows.retain(|window| !window.is_empty());
-        self.buckets.retain(|_, bucket| {
-            bucket.retain(|entry| entry.topic != topic);
-            !bucket.is_empty()
-        });
-        self.uncount(topic, dropped);
         dropped
     }
 
-    /// Puts an entry where it belongs; `false` where it is there already.
-    fn add(&mut self, number: i64, entry: Entry) -> bool {
-        let window = self.window(number);
-        let opens = window.is_err() && self.is_near(number) && self.windows.len() < WINDOWS_MAX;
-        match (self.buckets.get_mut(&number), window) {
-            (Some(bucket), Ok(_)) if bucket.contains(&entry) => false,
-            (_, Ok(window)) => self.windows[window].insert(&mut self.slab, entry),
-            (Some(bucket), Err(_)) => bucket.insert(entry),
-            (None, Err(_)) if opens => {
-                let window = self.open(number);
-                self.windows[window].insert(&mut self.slab, entry)
-            }
-            (None, Err(_)) => self.buckets.entry(number).or_default().insert(entry),
+    /// Begins a checkpoint at the log's end: everything that the log holds before `at` has been told. Gives
+    /// what is to be written, for any thread. Costs nothing by the number of entries.
+    ///
+    /// One checkpoint at a time: it ends by [`Self::commit`] or [`Self::give_up`].
+    pub fn cut(&mut self, at: LogOffset) -> Cut {
+        let floor = [self.memory.floor(), self.buckets.floor()].into_iter().flatten().min();
+        // Never past now: what comes later may be due before the first of those that wait now.
+        let next = self.now.checked_add_millis(1).unwrap_or(self.now);
+        let before = (floor.map_or(next, |floor| floor.min(next)), LogOffset(0));
+        self.memory.freeze();
+        Cut {
+            at,
+            since: std::mem::replace(&mut self.checkpoint, at),
+            now: self.now,
+            fresh: std::mem::take(&mut self.fresh),
+            removed: self.buckets.freeze(),
+            before,
+            catalog: Arc::clone(self.buckets.catalog()),
         }
     }
 
-    fn remove_near(&mut self, number: i64, deliver_at: Timestamp, log_offset: LogOffset) -> Option<Entry> {
-        let window = self.window(number).ok()?;
-        let entry = self.windows[window].remove(&mut self.slab, deliver_at, log_offset);
-        if self.windows[window].is_empty() {
-            self.close(window);
-        }
-        entry
+    /// The checkpoint stands: its manifest is durable.
+    pub fn commit(&mut self, catalog: Arc<Catalog>) {
+        self.buckets.commit(catalog, self.now);
+        let buckets = &self.buckets;
+        self.memory.forget_frozen(|begin| buckets.keeps(begin));
     }
 
-    fn uncount(&mut self, topic: TopicId, count: u64) {
-        self.len -= count as usize;
-        let pending =
-            self.counts.get_mut(&topic).unwrap_or_else(|| panic!("topic {topic} has entries and no count"));
-        *pending -= count;
+    /// The checkpoint of `cut` does not stand: all of it is still to be written.
+    pub fn give_up(&mut self, cut: Cut) {
+        let mut fresh = cut.fresh;
+        fresh.append(&mut self.fresh);
+        fresh.retain(|entry| self.counts.contains_key(&(entry.topic, entry.level)));
+        self.fresh = fresh;
+        self.checkpoint = cut.since;
+        self.buckets.melt();
+        self.memory.melt_frozen();
+    }
+
+    fn count_in(&mut self, entry: &Entry) {
+        *self.counts.entry((entry.topic, entry.level)).or_default() += 1;
+        self.len += 1;
+    }
+
+    fn count_out(&mut self, topic: TopicId, level: u8) {
+        self.len -= 1;
+        let pending = self
+            .counts
+            .get_mut(&(topic, level))
+            .unwrap_or_else(|| panic!("topic {topic} has entries and no count"));
+        *pending -= 1;
         if *pending == 0 {
-            self.counts.remove(&topic);
+            self.counts.remove(&(topic, level));
         }
-    }
-
-    /// Whether a stretch is that of now or, a minute before it begins, the next one.
-    fn is_near(&self, number: i64) -> bool {
-        (number_of(self.now)..=number_of(self.soon())).contains(&number)
-    }
-
-    fn soon(&self) -> Timestamp {
-        self.now.checked_add_millis(LOAD_AHEAD_MS).unwrap_or(Timestamp::from_millis(i64::MAX))
-    }
-
-    /// The first stretch that has entries.
-    fn first_number(&self) -> Option<i64> {
-        self.next_number(i64::MIN)
-    }
-
-    /// The first stretch from `from` on that has entries.
-    fn next_number(&self, from: i64) -> Option<i64> {
-        let window = self.windows.iter().map(Window::number).find(|&number| number >= from);
-        let bucket = self.buckets.range(from..).next().map(|(&number, _)| number);
-        window.into_iter().chain(bucket).min()
-    }
-
-    /// The place of a stretch's window, or where it would be.
-    fn window(&self, number: i64) -> Result<usize, usize> {
-        self.windows.binary_search_by_key(&number, Window::number)
-    }
-
-    /// Gives a stretch a window; tells its place.
-    fn open(&mut self, number: i64) -> usize {
-        let place = self.window(number).expect_err("a stretch has one window");
-        let window = match self.spare.take() {
-            Some(mut window) => {
-                window.renumber(number);
-                window
-            }
-            None => Window::new(number),
-        };
-        self.windows.insert(place, window);
-        place
-    }
-
-    /// Puts an empty window aside.
-    fn close(&mut self, place: usize) {
-        self.spare = Some(self.windows.remove(place));
-    }
-
-    /// Loads up to `count` entries of a stretch's bucket; tells the place of its window.
-    fn load(&mut self, number: i64, count: usize) -> usize {
-        let place = self.window(number).unwrap_or_else(|_| {
-            if self.windows.len() >= WINDOWS_MAX {
-                self.unload();
-            }
-            self.open(number)
-        });
-        if let Some(bucket) = self.buckets.get_mut(&number) {
-            for entry in std::iter::from_fn(|| bucket.pop()).take(count) {
-                self.windows[place].insert(&mut self.slab, entry);
-            }
-            if bucket.is_empty() {
-                self.buckets.remove(&number);
-            }
-        }
-        place
-    }
-
-    /// Loads a part of what will be due within a minute. Where all windows belong to earlier stretches, it
-    /// waits for them: their turn comes first anyway.
-    fn load_ahead(&mut self) {
-        for number in [number_of(self.now), number_of(self.soon())] {
-            let last = self.windows.last().map_or(i64::MIN, Window::number);
-            let room = self.windows.len() < WINDOWS_MAX || self.window(number).is_ok() || last > number;
-            if room && self.buckets.contains_key(&number) {
-                self.load(number, LOAD_STEP);
-            }
-        }
-    }
-
-    /// Makes the window whose turn comes last a bucket again.
-    fn unload(&mut self) {
-        let mut window = self.windows.pop().expect("there are windows to unload");
-        let mut entries = window.drain(&mut self.slab);
-        entries.sort_unstable_by_key(|entry| entry.log_offset);
-        let bucket = self.buckets.entry(window.number()).or_default();
-        for entry in entries {
-            bucket.insert(entry);
-        }
-        self.spare = Some(window);
     }
 }
 
-/// When a stretch's bucket is to be loaded.
-fn load_at(number: i64) -> Timestamp {
-    Timestamp::from_millis(number.saturating_mul(WINDOW_MS).saturating_sub(LOAD_AHEAD_MS))
-}
+/// Another checkpoint stands by now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stale;
 
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ pub(crate) struct Node {
     pub(crate) behind: u32,
 }
 
-const _: () = assert!(size_of::<Node>() == 48, "a node is paid for once a pending message that is near");
+const _: () = assert!(size_of::<Node>() == 56, "a node is paid for once a pending message that is near");
 
 /// Nodes in blocks. It grows without moving any. Once all nodes are free, the blocks are given back one at
 /// a time, so that no call pays for a whole burst.

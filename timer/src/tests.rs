@@ -1,8 +1,11 @@
 use super::*;
+use crate::memory::{LOAD_STEP, WINDOWS_MAX};
+use crate::window::WINDOW_MS;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 mod against_a_sorted_list;
+mod on_disk;
 
 const MINUTE: i64 = 60_000;
 /// The beginning of a stretch in 2023.
@@ -19,6 +22,7 @@ fn entry(deliver_at: i64, log_offset: u64) -> Entry {
         length: 100,
         topic: TopicId((log_offset % 3) as u32),
         key_hash: log_offset,
+        position: IN_LOG,
         level: 0,
     }
 }
@@ -84,9 +88,9 @@ fn a_bucket_is_loaded_a_minute_before_its_stretch_begins() {
     let mut timer = timer(START, &[(begin + 5, 1)]);
     assert_eq!(next(&timer), Some(begin - MINUTE), "wake up to load");
     assert_eq!(take(&mut timer, begin - MINUTE - 1), []);
-    assert_eq!((timer.buckets.len(), timer.windows.len()), (1, 0));
+    assert_eq!((timer.memory.piles.len(), timer.memory.windows.len()), (1, 0));
     assert_eq!(take(&mut timer, begin - MINUTE), []);
-    assert_eq!((timer.buckets.len(), timer.windows.len()), (0, 1));
+    assert_eq!((timer.memory.piles.len(), timer.memory.windows.len()), (0, 1));
     assert_eq!(next(&timer), Some(begin + 5), "exact once loaded");
     assert_eq!(take(&mut timer, begin + 5), [1]);
 }
@@ -193,7 +197,7 @@ fn windows_stay_few_when_the_clock_walks_back() {
         assert_eq!(take(&mut timer, now), []);
         timer.schedule(entry(now + 5, i as u64));
         timer.schedule(entry(now + 6, 1000 + i as u64));
-        assert!(timer.windows.len() <= WINDOWS_MAX);
+        assert!(timer.memory.windows.len() <= WINDOWS_MAX);
         take(&mut timer, now);
         assert_eq!(next(&timer), Some(now + 5), "no driver is kept awake for nothing");
     }
@@ -303,14 +307,9 @@ fn a_dropped_topic_is_never_delivered_and_others_are_not_touched() {
         timer.schedule(entry(far, 1000 + i));
     }
     let before = timer.count(TopicId(1));
-    let all = timer.of_topic(TopicId(1));
-    assert!(all.len() as u64 == before && all.iter().all(|entry| entry.topic == TopicId(1)));
-    assert!(all.iter().any(|entry| entry.deliver_at == at(far)), "far ones too");
-    assert_eq!(timer.drop_topic(TopicId(1)), before);
-    assert_eq!(
-        (timer.count(TopicId(1)), timer.drop_topic(TopicId(1)), timer.drop_topic(TopicId(9))),
-        (0, 0, 0)
-    );
+    assert_eq!(timer.drop_topic(TopicId(1)), [(0, before)]);
+    assert_eq!(timer.count(TopicId(1)), 0);
+    assert!(timer.drop_topic(TopicId(1)).is_empty() && timer.drop_topic(TopicId(9)).is_empty());
     assert_eq!(timer.len() as u64, 600 - before);
     let due = timer.take_due(at(far), usize::MAX);
     assert!(due.iter().all(|entry| entry.topic != TopicId(1)));

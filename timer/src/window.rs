@@ -3,6 +3,7 @@
 use model::{LogOffset, Timestamp};
 
 use crate::Entry;
+use crate::entry::Key;
 use crate::occupancy::Occupancy;
 use crate::run::Run;
 use crate::slab::{Link, NOWHERE, Slab};
@@ -20,7 +21,7 @@ const CROWDED: Link = Link::MAX;
 /// Ten minutes, and the entries due in each millisecond of them.
 ///
 /// A slot is a list with head and tail, so that an entry is put behind those accepted before it at once.
-/// The wheel itself is 4.8 MB, touched where it is used; an entry in a list is a node of 48 bytes.
+/// The wheel itself is 4.8 MB, touched where it is used; an entry in a list is a node of 56 bytes.
 #[derive(Debug)]
 pub(crate) struct Window {
     number: i64,
@@ -153,17 +154,41 @@ impl Window {
         }
     }
 
-    /// Takes the entries due at `now`, first ones first, until `due` holds `limit`.
-    pub(crate) fn take_due(&mut self, slab: &mut Slab, now: Timestamp, limit: usize, due: &mut Vec<Entry>) {
+    /// Takes the entries due at `now`, first ones first, and of these only those before `bound`, until `due`
+    /// holds `limit`.
+    pub(crate) fn take_due(
+        &mut self,
+        slab: &mut Slab,
+        now: Timestamp,
+        bound: Option<Key>,
+        limit: usize,
+        due: &mut Vec<Entry>,
+    ) {
         while due.len() < limit {
             let Some(slot) = self.occupied.next(0) else { return };
             if !self.is_due(slot, now) {
                 return;
             }
             while due.len() < limit && self.tails[slot] != NOWHERE {
+                if let Some(bound) = bound
+                    && self.first(slab).is_some_and(|first| first.key() >= bound)
+                {
+                    return;
+                }
                 due.push(self.pop(slab, slot));
             }
         }
+    }
+
+    /// Whether an entry is here.
+    pub(crate) fn contains(&self, slab: &Slab, deliver_at: Timestamp, log_offset: LogOffset) -> bool {
+        let slot = slot_of(deliver_at);
+        let head = self.heads[slot];
+        if self.tails[slot] == CROWDED {
+            return self.crowds[head as usize].has(deliver_at, log_offset);
+        }
+        let (_, here) = find(slab, head, log_offset);
+        here != NOWHERE && slab.get(here).entry.log_offset == log_offset
     }
 
     /// Adds the entries due by `until` to `due`, first ones first, until it holds `limit`. Takes none.
@@ -185,7 +210,7 @@ impl Window {
     /// Takes every entry, in order of moments.
     pub(crate) fn drain(&mut self, slab: &mut Slab) -> Vec<Entry> {
         let mut all = Vec::with_capacity(self.len);
-        self.take_due(slab, Timestamp::from_millis(i64::MAX), usize::MAX, &mut all);
+        self.take_due(slab, Timestamp::from_millis(i64::MAX), None, usize::MAX, &mut all);
         all
     }
 

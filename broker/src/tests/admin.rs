@@ -90,9 +90,10 @@ fn leases_of_a_deleted_topic_end_with_it() {
     rig.ask(DeleteTopic { name: topic("T") }).unwrap();
     assert!(rig.ask(GetTopic { name: topic("%RETRY%g_T") }).is_none());
     rig.pass(200);
-    assert_eq!(rig.broker.next_wakeup(rig.now), None, "no lease is left to end");
+    let rests = |rig: &Rig| rig.broker.next_wakeup(rig.now).is_none_or(|wait| wait > Duration::from_secs(60));
+    assert!(rests(&rig), "no lease is left to end");
     let mut rig = rig.killed(10);
-    assert_eq!(rig.broker.next_wakeup(rig.now), None, "nor after a restart");
+    assert!(rests(&rig), "nor after a restart");
     rig.topic("T", 1);
     rig.pass(5000);
     assert_eq!(rig.pop("T", 1000).len(), 0);

@@ -124,11 +124,7 @@ impl Rig {
             self.broker.tick(self.now, Budget::default());
             self.broker.write();
             while let Some(work) = self.broker.poll_work() {
-                let done = match work {
-                    Work::Log(job) => Done::Log(job.run(&self.disk)),
-                    Work::Read(read) => read.run(&self.disk),
-                    Work::Notify(..) => continue,
-                };
+                let Some(done) = work.run(&self.disk) else { continue };
                 self.broker.done(self.now, done).ok()?;
             }
             while let Some((id, reply)) = self.broker.poll_reply() {
@@ -150,10 +146,19 @@ impl Rig {
 
 #[test]
 fn keeps_every_promise_through_a_crash_at_any_disk_operation() {
+    crash_at_each_operation(&config());
+}
+
+#[test]
+fn keeps_every_promise_through_a_crash_at_any_disk_operation_of_checkpoints_too() {
+    crash_at_each_operation(&Config { checkpoint_bytes: 1500, ..config() });
+}
+
+fn crash_at_each_operation(config: &Config) {
     for operation in 0.. {
         let disk = SimDisk::crashing_at(operation);
         let mut promises = Promises::default();
-        let opened = Broker::open(std::sync::Arc::new(disk.clone()), config(), at(0));
+        let opened = Broker::open(std::sync::Arc::new(disk.clone()), config.clone(), at(0));
         if let Ok((broker, _)) = opened {
             let mut rig = Rig {
                 broker,
@@ -168,7 +173,7 @@ fn keeps_every_promise_through_a_crash_at_any_disk_operation() {
             live(&mut rig, &mut promises);
         }
         let crashed = disk.crashed();
-        let mut rig = Rig::open(disk.after_crash(), config(), at(120_000));
+        let mut rig = Rig::open(disk.after_crash(), config.clone(), at(120_000));
         let mut seen: Vec<String> = Vec::new();
         if rig.ask(GetTopic { name: topic("t") }).is_some() {
             seen.extend(rig.bodies("t"));

@@ -278,7 +278,7 @@ fn after_a_clean_shutdown_the_next_start_writes_nothing_again() {
     assert!(log.shutdown_job().is_none(), "nothing is left");
     let disk = disk.after_crash();
     let mut found = 0;
-    let recovered = crate::recover::recover(&disk, &OPTIONS, 0, &mut |_| found += 1).unwrap();
+    let recovered = crate::recover::recover(&disk, &OPTIONS, 0, None, &mut |_| found += 1).unwrap();
     assert_eq!((found, recovered.known, disk.operations()), (1, recovered.recovery.end.0, 0));
 }
 

@@ -271,22 +271,47 @@ fn a_start_from_a_checkpoint_hands_on_the_records_from_there() {
     let entries: Vec<_> = (0..20).map(|i| append(&mut log, &[i; 700])).collect();
     settle(&mut log, &disk);
     let disk = disk.after_kill();
-    let from = |place: u64| {
+    let from = |place: u64, epoch: Option<u32>| {
         let mut found = Vec::new();
         let mut each = |record: journal::Record<'_>| found.push(record.at.0);
-        Log::open_from(Arc::new(disk.clone()), OPTIONS, LogOffset(place), &mut each)
+        Log::open_from(Arc::new(disk.clone()), OPTIONS, LogOffset(place), epoch, &mut each)
             .map(|(_, recovery)| (found, recovery))
     };
-    for i in [0, 7, 19] {
-        let (found, recovery) = from(entries[i].0).unwrap();
-        let places: Vec<_> = entries[i..].iter().map(|entry| entry.0).collect();
-        assert_eq!((found, recovery.first), (places, LogOffset(0)), "from record {i}");
+    for epoch in [None, Some(1)] {
+        for i in [0, 7, 19] {
+            let (found, recovery) = from(entries[i].0, epoch).unwrap();
+            let places: Vec<_> = entries[i..].iter().map(|entry| entry.0).collect();
+            assert_eq!((found, recovery.first), (places, LogOffset(0)), "from record {i}");
+        }
+        assert!(from(log.durable().0, epoch).unwrap().0.is_empty());
+        let inside = from(entries[7].0 + 8, epoch).unwrap_err();
+        assert!(matches!(inside, OpenError::Corrupt { .. }), "{inside}");
+        let behind = from(1 << 40, epoch).unwrap_err();
+        assert!(matches!(behind, OpenError::Corrupt { .. }), "{behind}");
     }
-    assert!(from(log.durable().0).unwrap().0.is_empty());
-    let inside = from(entries[7].0 + 8).unwrap_err();
-    assert!(inside.to_string().contains("one that began before"), "{inside}");
-    let behind = from(1 << 40).unwrap_err();
-    assert!(matches!(behind, OpenError::Corrupt { .. }), "{behind}");
+    disk.remove("log-00000000000000000000").unwrap();
+    let missing = from(entries[0].0, Some(1)).unwrap_err();
+    assert!(missing.to_string().contains("is missing"), "{missing}");
+}
+
+#[test]
+fn a_start_from_a_checkpoint_reads_nothing_before_it_but_a_mark() {
+    let disk = SimDisk::new(1);
+    let (mut log, _, _) = open_sim(&disk).unwrap();
+    let entries: Vec<_> = (0..5).map(|i| append(&mut log, &[i; 300])).collect();
+    settle(&mut log, &disk);
+    let disk = disk.after_kill();
+    disk.inject(Fault::FlipBit { file: "log-00000000000000000000".into(), byte: entries[1].0 + 50 });
+    let open = |disk: &SimDisk, epoch| {
+        Log::open_from(Arc::new(disk.clone()), OPTIONS, LogOffset(entries[3].0), epoch, &mut |_| ())
+    };
+    assert!(open(&disk, None).is_err(), "it is read to learn the epoch");
+    let (mut log, recovery) = open(&disk, Some(1)).unwrap();
+    assert_eq!((recovery.records, recovery.epoch), (2, 2));
+    append(&mut log, &[9; 300]);
+    settle(&mut log, &disk);
+    let (_, recovery) = open(&disk.after_crash(), Some(1)).unwrap();
+    assert_eq!((recovery.records, recovery.epoch), (3, 3));
 }
 
 #[test]

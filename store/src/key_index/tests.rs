@@ -8,12 +8,17 @@ fn extent(at: u64) -> Extent {
     Extent { at: LogOffset(at), length: at as u32 + 1 }
 }
 
+/// Every other message was parked.
+fn message(at: u64) -> Found {
+    Found { extent: extent(at), parked: at % 20 >= 10 }
+}
+
 fn found(index: &KeyIndex, key: &str) -> Vec<u64> {
     index
         .find(T, key)
-        .map(|extent| {
-            assert_eq!(u64::from(extent.length), extent.at.0 + 1);
-            extent.at.0
+        .map(|found| {
+            assert_eq!(found, message(found.extent.at.0));
+            found.extent.at.0
         })
         .collect()
 }
@@ -46,10 +51,10 @@ fn hashes_are_the_same_at_every_start_and_differ_by_topic() {
 fn a_key_leads_to_its_messages_the_newest_last() {
     let mut index = KeyIndex::new();
     for (key, at) in [("a", 10), ("b", 20), ("a", 40), ("a", 30), ("a", 30)] {
-        index.insert(T, key, extent(at));
+        index.insert(T, key, message(at));
     }
     assert_eq!(found(&index, "a"), [10, 30, 40]);
-    assert_eq!(index.find(T, "a").next_back(), Some(extent(40)));
+    assert_eq!(index.find(T, "a").next_back(), Some(message(40)));
     assert_eq!(index.find(TopicId(8), "a").count(), 0, "another topic's");
     assert_eq!(index.len(), 4);
 }
@@ -57,10 +62,10 @@ fn a_key_leads_to_its_messages_the_newest_last() {
 #[test]
 fn a_parked_message_gives_way_to_its_delivered_copy() {
     let mut index = KeyIndex::new();
-    index.insert(T, "k", extent(10));
+    index.insert(T, "k", message(10));
     assert!(index.remove(T, "k", extent(10)));
     assert!(!index.remove(T, "k", extent(10)));
-    index.insert(T, "k", extent(90));
+    index.insert(T, "k", message(90));
     assert_eq!(found(&index, "k"), [90]);
 }
 
@@ -70,7 +75,7 @@ fn many_keys_cost_a_node_and_a_head_each_and_their_places_are_used_again() {
     let keys: Vec<String> = (0..20_000).map(|i| format!("key-{i}")).collect();
     for _ in 0..3 {
         for (i, key) in keys.iter().enumerate() {
-            index.insert(T, key, extent(i as u64));
+            index.insert(T, key, message(i as u64));
         }
         check(&index);
         assert!(index.crowds.is_empty(), "keys of all kinds do not crowd");
@@ -85,8 +90,8 @@ fn many_keys_cost_a_node_and_a_head_each_and_their_places_are_used_again() {
 fn one_key_on_every_message_walks_no_long_list_and_crowds_nobody_else() {
     let mut index = KeyIndex::new();
     for i in 0..20_000 {
-        index.insert(T, "same", extent(2 * i));
-        index.insert(T, &format!("own-{i}"), extent(2 * i + 1));
+        index.insert(T, "same", message(2 * i));
+        index.insert(T, &format!("own-{i}"), message(2 * i + 1));
     }
     check(&index);
     assert!(found(&index, "same").into_iter().eq((0..20_000).map(|i| 2 * i)));
@@ -111,13 +116,22 @@ proptest! {
             let text = key.to_string();
             let places = expected.entry(key).or_default();
             if add {
-                index.insert(T, &text, extent(at));
+                index.insert(T, &text, message(at));
                 places.insert(at);
             } else {
                 prop_assert_eq!(index.remove(T, &text, extent(at)), places.remove(&at));
             }
         }
         check(&index);
+        let mut all: Vec<_> = index.iter().map(|(hash, found)| (hash, found.extent.at.0)).collect();
+        let places = |key: &u64, at: &BTreeSet<u64>| {
+            let hash = key_hash(T, &key.to_string());
+            at.iter().map(|&at| (hash, at)).collect::<Vec<_>>()
+        };
+        let mut every: Vec<_> = expected.iter().flat_map(|(key, at)| places(key, at)).collect();
+        all.sort_unstable();
+        every.sort_unstable();
+        prop_assert_eq!(all, every);
         prop_assert_eq!(index.len() as usize, expected.values().map(BTreeSet::len).sum::<usize>());
         for (key, places) in expected {
             prop_assert!(found(&index, &key.to_string()).into_iter().eq(places), "{}", key);

@@ -10,6 +10,7 @@ fn entry(log_offset: u64) -> Entry {
         length: 1,
         topic: TopicId((log_offset % 3) as u32),
         key_hash: 0,
+        position: crate::IN_LOG,
         level: 0,
     }
 }

@@ -8,6 +8,7 @@ fn entry(log_offset: u64) -> Entry {
         length: 0,
         topic: TopicId(0),
         key_hash: 0,
+        position: crate::IN_LOG,
         level: 0,
     }
 }

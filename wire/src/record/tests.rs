@@ -250,3 +250,19 @@ proptest! {
         let _ = (Meta::decode(&meta), Leases::decode(&leases));
     }
 }
+
+#[test]
+fn a_recall_of_either_version_is_read() {
+    let keys = vec!["a".to_owned(), "bc".to_owned()];
+    for of in [None, Some((TopicId(7), u64::MAX - 3))] {
+        let recall = Recall { of, keys: keys.clone() };
+        let bytes = bytes(|into| recall.encode(into));
+        assert_eq!(Recall::decode(&bytes), Ok(recall));
+        for length in 0..bytes.len() {
+            assert!(Recall::decode(&bytes[..length]).is_err());
+        }
+    }
+    let first = [1, 1, 0, 0, 0, 1, 0, 0, 0, b'k'];
+    assert_eq!(Recall::decode(&first), Ok(Recall { of: None, keys: vec!["k".into()] }));
+    assert!(Recall::decode(&[3, 0, 0, 0, 0]).is_err());
+}

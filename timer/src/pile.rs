@@ -1,20 +1,18 @@
-//! A far bucket: the entries of one stretch of time, not yet on a wheel.
+//! A pile: the entries of one stretch of time, not yet on a wheel.
 
 use model::{LogOffset, Timestamp};
 
 use crate::Entry;
 use crate::run::Run;
 
-/// The entries due within one window's width that wait elsewhere until the window is near.
-///
-/// Nobody outside sees how they are kept. Here they lie in memory in the order of acceptance, 40 bytes each;
-/// another version may keep them in a file.
+/// The entries due within one window's width that wait in memory, in the order of acceptance, until the window is
+/// near or they are written to a bucket.
 #[derive(Debug, Default)]
-pub(crate) struct Bucket {
+pub(crate) struct Pile {
     entries: Run,
 }
 
-impl Bucket {
+impl Pile {
     /// Adds an entry; `false` where it is there already.
     pub(crate) fn insert(&mut self, entry: Entry) -> bool {
         self.entries.insert(entry)
@@ -22,6 +20,10 @@ impl Bucket {
 
     pub(crate) fn contains(&self, entry: &Entry) -> bool {
         self.entries.contains(entry)
+    }
+
+    pub(crate) fn has(&self, deliver_at: Timestamp, log_offset: LogOffset) -> bool {
+        self.entries.has(deliver_at, log_offset)
     }
 
     /// Takes an entry out.

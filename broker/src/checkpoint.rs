@@ -1,0 +1,261 @@
+//! Checkpoint: what is derived from the log is written to files, so that a start reads the log from there only.
+//!
+//! It begins in a tick, when enough has come since the last: the broker ends what it was about to say to the log,
+//! and gives away what memory holds beyond the files, mostly by handing over whole vectors. Once the log is durable
+//! up to that place, a worker writes it all (timer buckets, queues, keys, state), and at last a manifest, which
+//! makes it count. Until then nothing has happened: a failure gives everything back, and it is tried again later.
+
+use crate::manifest::{self, IndexFile, KEYS, Manifest, PENDING, QUEUES, STATE};
+use crate::{Broker, Halted, state};
+use env::Disk;
+use journal::SyncFailed;
+use model::{LogOffset, Monotonic, Now, Timestamp};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use store::queue_file::{self, Part};
+use store::{KeyIndex, KeyLine, key_run};
+use timer::Cut;
+
+/// How long a checkpoint that failed waits before it is tried again, at most.
+const PAUSE_MAX: Duration = Duration::from_secs(60);
+/// Less than this of log since the last checkpoint is not worth one at a stop.
+const STOP_BYTES_MIN: u64 = 256 << 10;
+
+/// Where checkpoints have got to.
+#[derive(Debug, Default)]
+pub(crate) struct Checkpoints {
+    /// The last one that stands; its generation is 0 where there is none.
+    pub(crate) last: Arc<Manifest>,
+    /// The highest generation that was ever begun: files of one that failed may be there.
+    generation: u64,
+    /// One that waits for the log to be durable.
+    waiting: Option<Box<CheckpointJob>>,
+    /// Whether one is being written.
+    out: bool,
+    /// When the last one began, or the start was.
+    began: Monotonic,
+    /// When to try again after one that failed, and how long the pause was.
+    pause: Option<(Monotonic, Duration)>,
+}
+
+impl Checkpoints {
+    pub(crate) fn new(last: Manifest, now: Now) -> Self {
+        Self { generation: last.generation, last: Arc::new(last), began: now.monotonic, ..Self::default() }
+    }
+
+    /// Whether one is under way.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.out || self.waiting.is_some()
+    }
+}
+
+/// A checkpoint to be written, by any thread.
+#[derive(Debug)]
+pub struct CheckpointJob {
+    generation: u64,
+    at: LogOffset,
+    epoch: u32,
+    written_at: Timestamp,
+    last: Arc<Manifest>,
+    cut: Cut,
+    state: Vec<u8>,
+    parts: Vec<Part>,
+    keys: Vec<Arc<KeyIndex>>,
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub struct CheckpointDone {
+    job: Box<CheckpointJob>,
+    result: Result<Manifest, CheckpointError>,
+}
+
+/// Why a checkpoint does not stand. The one before it does.
+#[derive(Debug, thiserror::Error)]
+enum CheckpointError {
+    #[error("writing timer buckets")]
+    Timer(#[from] timer::FileError),
+    #[error("writing indexes")]
+    Index(#[from] store::FileError),
+    #[error("writing the manifest")]
+    Manifest(#[from] manifest::WriteError),
+    #[error("writing the state")]
+    State(#[source] io::Error),
+    #[error("syncing {file}")]
+    Sync {
+        file: String,
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl CheckpointError {
+    /// A sync that failed: nothing the kernel says of these files can be believed any more.
+    fn fatal(self) -> Result<SyncFailed, Self> {
+        match self {
+            Self::Timer(timer::FileError::Sync { file, source })
+            | Self::Index(store::FileError::Sync { file, source })
+            | Self::Manifest(manifest::WriteError::Sync { file, source })
+            | Self::Sync { file, source } => Ok(SyncFailed { file, source }),
+            other => Err(other),
+        }
+    }
+}
+
+impl CheckpointJob {
+    /// Writes and syncs all of it. Blocks, for as long as that takes.
+    pub fn run(self: Box<Self>, disk: &dyn Disk) -> CheckpointDone {
+        let result = self.write(disk);
+        CheckpointDone { job: self, result }
+    }
+
+    fn write(&self, disk: &dyn Disk) -> Result<Manifest, CheckpointError> {
+        let spilt = self.cut.spill(disk)?;
+        let mut next = Manifest {
+            generation: self.generation,
+            checkpoint: self.at,
+            epoch: self.epoch,
+            written_at: self.written_at,
+            state_bytes: self.state.len() as u64,
+            timer: Arc::new(spilt.catalog),
+            ..(*self.last).clone()
+        };
+        if !self.parts.is_empty() {
+            let file = manifest::name(QUEUES, self.generation);
+            queue_file::write(disk, &file, &self.parts)?;
+            next.queues.push(self.measure(&file, disk)?);
+        }
+        let (visible, pending) = self.lines(&spilt.waiting);
+        for (kind, lines, files) in [(KEYS, visible, &mut next.keys), (PENDING, pending, &mut next.pending)] {
+            if !lines.is_empty() {
+                let file = manifest::name(kind, self.generation);
+                key_run::write(disk, &file, &lines)?;
+                files.push(self.measure(&file, disk)?);
+            }
+        }
+        let file = manifest::name(STATE, self.generation);
+        disk.write_at(&file, 0, &self.state).map_err(CheckpointError::State)?;
+        let sync = |file: String| move |source| CheckpointError::Sync { file, source };
+        disk.sync(&file).map_err(sync(file))?;
+        // The names of all these before the one that makes them count.
+        disk.sync_folder().map_err(sync("the data folder".to_owned()))?;
+        next.write(disk)?;
+        next.remove_others(disk);
+        Ok(next)
+    }
+
+    fn measure(&self, file: &str, disk: &dyn Disk) -> Result<IndexFile, CheckpointError> {
+        let bytes = disk.len(file).map_err(CheckpointError::State)?;
+        Ok(IndexFile { generation: self.generation, bytes })
+    }
+
+    /// The keys as they are written: of visible messages, and of those that wait.
+    fn lines(&self, waiting: &[timer::Entry]) -> (Vec<KeyLine>, Vec<KeyLine>) {
+        let (mut visible, mut pending) = (Vec::new(), Vec::new());
+        for (hash, found) in self.keys.iter().flat_map(|index| index.iter()) {
+            let at = found.extent.at;
+            if !found.parked {
+                visible.push(KeyLine { hash, at, word: u64::from(found.extent.length) });
+            } else if let Ok(place) = waiting.binary_search_by_key(&at, |entry| entry.log_offset) {
+                let due = waiting[place].deliver_at.as_millis();
+                pending.push(KeyLine { hash, at, word: due as u64 });
+            }
+        }
+        visible.sort_unstable();
+        pending.sort_unstable();
+        (visible, pending)
+    }
+}
+
+impl Broker {
+    /// Begins a checkpoint where it is time for one.
+    pub(crate) fn checkpoint(&mut self) {
+        if self.checkpoint_due().is_some_and(|at| at <= self.now.monotonic) {
+            self.begin_checkpoint();
+        }
+    }
+
+    /// When the next checkpoint begins, as things are; `None` while one is under way, and where there is nothing
+    /// to write.
+    pub(crate) fn checkpoint_due(&self) -> Option<Monotonic> {
+        let Checkpoints { last, began, pause, .. } = &self.checkpoints;
+        let bytes = self.log.appended().0 - last.checkpoint.0.min(self.log.appended().0);
+        if self.checkpoints.is_busy() || bytes == 0 {
+            return None;
+        }
+        let full =
+            bytes >= self.config.checkpoint_bytes || self.timer.unsaved() >= self.config.checkpoint_entries;
+        let at = if full { *began } else { began.after(self.config.checkpoint_every) };
+        Some(pause.map_or(at, |(until, _)| until.max(at)))
+    }
+
+    pub(crate) fn begin_checkpoint(&mut self) {
+        self.write_leases();
+        self.write_offsets_now();
+        self.put_back_due();
+        let checkpoints = &mut self.checkpoints;
+        checkpoints.generation += 1;
+        checkpoints.began = self.now.monotonic;
+        let (generation, last) = (checkpoints.generation, Arc::clone(&checkpoints.last));
+        let at = self.log.appended();
+        let job = CheckpointJob {
+            generation,
+            at,
+            epoch: self.log.epoch(),
+            written_at: self.now.wall,
+            last,
+            // Before the timer is cut, for it counts.
+            state: state::encode(self),
+            cut: self.timer.cut(at),
+            parts: self.store.freeze(),
+            keys: self.keys.freeze(),
+        };
+        self.checkpoints.waiting = Some(Box::new(job));
+    }
+
+    /// The checkpoint to be written, once the log is durable up to it.
+    pub(crate) fn poll_checkpoint(&mut self) -> Option<Box<CheckpointJob>> {
+        let durable = self.log.durable();
+        let job = self.checkpoints.waiting.take_if(|job| job.at <= durable)?;
+        self.checkpoints.out = true;
+        Some(job)
+    }
+
+    /// A checkpoint came back.
+    pub(crate) fn checkpoint_done(&mut self, done: CheckpointDone) -> Result<(), Halted> {
+        self.checkpoints.out = false;
+        let CheckpointDone { job, result } = done;
+        match result.map_err(CheckpointError::fatal) {
+            Ok(manifest) => {
+                self.timer.commit(Arc::clone(&manifest.timer));
+                self.store.saved(&job.parts);
+                self.keys.saved();
+                self.checkpoints.last = Arc::new(manifest);
+                self.checkpoints.pause = None;
+                self.stats.checkpoints += 1;
+                Ok(())
+            }
+            Err(Ok(sync)) => Err(self.halt(sync)),
+            Err(Err(_)) => {
+                self.timer.give_up(job.cut);
+                let pause = self.checkpoints.pause.map_or(Duration::from_millis(500), |(_, pause)| pause * 2);
+                let pause = pause.min(PAUSE_MAX);
+                self.checkpoints.pause = Some((self.now.monotonic.after(pause), pause));
+                self.stats.write_errors += 1;
+                Ok(())
+            }
+        }
+    }
+
+    /// The last checkpoint of a life, where it is worth one.
+    pub(crate) fn checkpoint_at_stop(&mut self) -> Option<Box<CheckpointJob>> {
+        let since = self.checkpoints.last.checkpoint.0;
+        let worth =
+            self.log.appended().0.saturating_sub(since) >= STOP_BYTES_MIN.min(self.config.checkpoint_bytes);
+        if worth && !self.checkpoints.is_busy() && self.failing.is_none() {
+            self.begin_checkpoint();
+        }
+        self.poll_checkpoint()
+    }
+}

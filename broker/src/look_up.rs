@@ -1,0 +1,169 @@
+//! Look up: messages of a topic by a key, those that wait among them.
+//!
+//! What came since the last checkpoint is known by a table in memory, the rest by runs on disk, which a worker
+//! searches. A hash that fits is only a candidate: whoever asks compares the key itself, and for a message that
+//! waits the timer has the last word.
+
+use crate::Broker;
+use crate::manifest::{self, KEYS, Manifest, PENDING};
+use crate::read::Then;
+use crate::work::{Wanted, read_body};
+use bytes::Bytes;
+use env::Disk;
+use journal::{Extent, ReadError, Reader};
+use model::{LogOffset, Timestamp, TopicId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use store::{Found, key_run};
+use timer::{Catalog, Entry};
+
+/// A message that may have the key.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    /// It, as stored.
+    pub(crate) bytes: Bytes,
+    /// Whether its record is one that waits for its moment, or did.
+    pub(crate) parked: bool,
+    /// What a bucket says of it, where it was found in one.
+    pub(crate) entry: Option<Entry>,
+}
+
+/// What a look-up gave.
+#[derive(Debug)]
+pub(crate) struct LookedUp {
+    /// In the order of the log.
+    pub(crate) candidates: Vec<Candidate>,
+    /// The buckets it looked into.
+    pub(crate) catalog: Arc<Catalog>,
+}
+
+/// Why a look-up gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LookUpError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Index(#[from] store::FileError),
+    #[error(transparent)]
+    Timer(#[from] timer::FileError),
+}
+
+/// A search, to be run on any thread.
+#[derive(Debug)]
+pub(crate) struct LookUp {
+    hash: u64,
+    /// Candidates at most, the newest ones; and bytes of them, but one always fits.
+    limit: Limit,
+    /// What memory knows, in the order of the log.
+    known: Vec<Found>,
+    manifest: Arc<Manifest>,
+    reader: Reader,
+}
+
+/// How much a look-up looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    pub(crate) candidates: usize,
+    pub(crate) bytes: usize,
+}
+
+/// Where a candidate lies.
+enum Place {
+    Log(Extent, bool),
+    Waits(Entry),
+}
+
+impl LookUp {
+    pub(crate) fn run(self, disk: &dyn Disk) -> Result<LookedUp, (Box<Self>, LookUpError)> {
+        self.look(disk).map_err(|error| (Box::new(self), error))
+    }
+
+    fn look(&self, disk: &dyn Disk) -> Result<LookedUp, LookUpError> {
+        let mut places: BTreeMap<LogOffset, Place> = BTreeMap::new();
+        for file in self.manifest.keys.iter().rev() {
+            let lines = key_run::find(
+                disk,
+                &manifest::name(KEYS, file.generation),
+                self.hash,
+                self.limit.candidates,
+            )?;
+            for line in lines {
+                let extent = Extent { at: line.at, length: line.word as u32 };
+                places.insert(line.at, Place::Log(extent, false));
+            }
+            if places.len() >= self.limit.candidates {
+                break;
+            }
+        }
+        for file in self.manifest.pending.iter().rev() {
+            let name = manifest::name(PENDING, file.generation);
+            for line in key_run::find(disk, &name, self.hash, self.limit.candidates)? {
+                let key = (Timestamp::from_millis(line.word as i64), line.at);
+                if let Some(entry) = timer::find(&self.manifest.timer, key, disk)? {
+                    places.insert(line.at, Place::Waits(entry));
+                }
+            }
+        }
+        for found in &self.known {
+            places.entry(found.extent.at).or_insert(Place::Log(found.extent, found.parked));
+        }
+        let (mut candidates, mut bytes) = (Vec::new(), 0);
+        for place in places.into_values().rev().take(self.limit.candidates) {
+            let (length, parked, entry) = match &place {
+                Place::Log(extent, parked) => (extent.length, *parked, None),
+                Place::Waits(entry) => (entry.length, true, Some(*entry)),
+            };
+            bytes += length as usize;
+            if bytes > self.limit.bytes && !candidates.is_empty() {
+                break;
+            }
+            let bytes = match place {
+                Place::Log(extent, _) => self.reader.read(disk, extent)?,
+                Place::Waits(entry) => read_body(&entry, &self.reader, disk)?,
+            };
+            candidates.push(Candidate { bytes, parked, entry });
+        }
+        candidates.reverse();
+        Ok(LookedUp { candidates, catalog: Arc::clone(&self.manifest.timer) })
+    }
+}
+
+impl Broker {
+    /// Looks for a topic's messages that may have the key, and goes on with `then`: at once where no file has to
+    /// be read.
+    pub(crate) fn look_up(&mut self, topic: TopicId, key: &str, limit: Limit, then: Then) {
+        let mut known: Vec<Found> = self.keys.find(topic, key).rev().take(limit.candidates).collect();
+        known.reverse();
+        let manifest = Arc::clone(&self.checkpoints.last);
+        if manifest.keys.is_empty() && manifest.pending.is_empty() {
+            let mut bytes = 0;
+            let fits = |found: &&Found| {
+                bytes += found.extent.length as usize;
+                bytes <= limit.bytes || bytes == found.extent.length as usize
+            };
+            let some: Vec<Found> = known.iter().rev().take_while(fits).copied().collect();
+            let read = some.into_iter().rev().map(|found| {
+                let bytes = self.in_memory(found.extent)?;
+                Some(Candidate { bytes, parked: found.parked, entry: None })
+            });
+            if let Some(candidates) = read.collect::<Option<Vec<_>>>() {
+                let catalog = Arc::clone(&manifest.timer);
+                return self.looked_up(then, Ok(LookedUp { candidates, catalog }));
+            }
+        }
+        let (hash, reader) = (store::key_hash(topic, key), self.log.reader());
+        self.read_from_disk(Wanted::LookUp(Box::new(LookUp { hash, limit, known, manifest, reader })), then);
+    }
+
+    /// A look-up came back. A checkpoint may have removed a file that it was about to read: then it looks again.
+    pub(crate) fn look_up_done(&mut self, then: Then, found: Result<LookedUp, (Box<LookUp>, LookUpError)>) {
+        let last = Arc::clone(&self.checkpoints.last);
+        match found {
+            Err((mut look_up, _)) if look_up.manifest.generation != last.generation => {
+                look_up.manifest = last;
+                self.read_from_disk(Wanted::LookUp(look_up), then);
+            }
+            found => self.looked_up(then, found.map_err(|(_, error)| error)),
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! With checkpoints, loads and crashes in between, the timer still does what a sorted list would do.
+
+use std::collections::BTreeMap;
+
+use env::{Disk, Seed, SimDisk};
+
+use super::*;
+use crate::window::WINDOW_MS;
+
+/// What the log would hold.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Put(Entry),
+    Gone(Entry),
+}
+
+/// A checkpoint as its manifest would hold it.
+#[derive(Clone, Default)]
+struct Manifest {
+    catalog: Vec<u8>,
+    at: LogOffset,
+    /// Events before it.
+    events: usize,
+    counts: Vec<(TopicId, u8, u64)>,
+}
+
+struct World {
+    seed: Seed,
+    timer: Timer,
+    disk: SimDisk,
+    now: i64,
+    next: u64,
+    log: Vec<Event>,
+    list: BTreeMap<Key, Entry>,
+    manifest: Manifest,
+    writing: Option<(Cut, Manifest)>,
+    loads: Vec<LoadJob>,
+    met: Met,
+}
+
+/// How often what is to be shown has happened.
+#[derive(Default)]
+struct Met {
+    taken: usize,
+    loaded: usize,
+    found: usize,
+    refused: usize,
+    restarts: usize,
+    commits: usize,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut seed = Seed::new(seed);
+        let disk = SimDisk::new(seed.next_u64());
+        let now = START + seed.below(200 * WINDOW_MS as u64) as i64;
+        Self {
+            seed,
+            timer: Timer::new(at(now)),
+            disk,
+            now,
+            next: 8,
+            log: Vec::new(),
+            list: BTreeMap::new(),
+            manifest: Manifest::default(),
+            writing: None,
+            loads: Vec::new(),
+            met: Met::default(),
+        }
+    }
+
+    fn distance(&mut self) -> i64 {
+        let far = 10_i64.pow(1 + self.seed.below(10) as u32);
+        self.seed.below(far as u64) as i64
+    }
+
+    fn schedule(&mut self) {
+        let due = self.now + self.distance();
+        for i in 0..=self.seed.below(20) {
+            self.next += 8;
+            let mut entry = entry(due + (i % 3) as i64, self.next);
+            entry.level = (self.next % 2) as u8;
+            self.timer.schedule(entry);
+            self.log.push(Event::Put(entry));
+            self.list.insert(entry.key(), entry);
+        }
+    }
+
+    fn take(&mut self, by: i64) {
+        self.now += by;
+        let budget = 1 + self.seed.below(50) as usize;
+        let mut due = self.timer.take_due(at(self.now), budget);
+        if self.seed.chance(0.1) {
+            // Some are not delivered after all.
+            for entry in due.split_off(due.len() / 2) {
+                self.timer.put_back(entry);
+            }
+        }
+        for entry in due {
+            let (key, first) = self.list.pop_first().unwrap_or_else(|| panic!("{entry:?} comes twice"));
+            assert_eq!(first, entry, "out of order at {}", self.now);
+            assert!(key.0 <= at(self.now), "early");
+            self.log.push(Event::Gone(entry));
+            self.met.taken += 1;
+        }
+    }
+
+    fn remove(&mut self) {
+        let Some((&key, &entry)) = self.list.iter().nth(self.seed.below(1 + self.list.len() as u64) as usize)
+        else {
+            return;
+        };
+        let known = self.timer.is_pending(key.0, key.1);
+        let mut removed = self.timer.remove(key.0, key.1);
+        assert!(known != Some(false), "{entry:?} waits");
+        if removed.is_none() {
+            assert_eq!(known, None);
+            let catalog = Arc::clone(self.timer.catalog());
+            let found =
+                find(&catalog, key, &self.disk).unwrap().unwrap_or_else(|| panic!("{entry:?} is nowhere"));
+            if self.seed.chance(0.2) {
+                self.finish(true);
+            }
+            removed = match self.timer.remove_found(&found, &catalog) {
+                Ok(removed) => removed,
+                Err(Stale) => return self.met.refused += 1,
+            };
+            self.met.found += 1;
+        }
+        assert_eq!(removed, Some(entry));
+        self.list.remove(&key);
+        self.log.push(Event::Gone(entry));
+        assert_eq!(self.timer.remove(key.0, key.1), None, "only once");
+        assert_eq!(self.timer.is_pending(key.0, key.1), Some(false));
+    }
+
+    fn begin(&mut self) {
+        if self.writing.is_some() {
+            return;
+        }
+        let manifest = Manifest {
+            at: LogOffset(self.next + 8),
+            events: self.log.len(),
+            counts: self.timer.counts().collect(),
+            catalog: Vec::new(),
+        };
+        self.next += 8;
+        self.writing = Some((self.timer.cut(manifest.at), manifest));
+    }
+
+    /// The checkpoint that is being written stands, or does not.
+    fn finish(&mut self, stands: bool) {
+        let Some((cut, mut manifest)) = self.writing.take() else { return };
+        let spilt = match cut.spill(&self.disk) {
+            Ok(spilt) if stands => spilt,
+            _ => return self.timer.give_up(cut),
+        };
+        let known: Vec<String> = spilt.catalog.files().map(|(name, _)| name).collect();
+        spilt.catalog.encode(&mut manifest.catalog);
+        self.disk.sync_folder().unwrap();
+        self.manifest = manifest;
+        self.met.commits += 1;
+        self.timer.commit(Arc::new(spilt.catalog));
+        if self.loads.is_empty() {
+            for name in self.disk.list().unwrap().iter().filter(|name| !known.contains(name)) {
+                self.disk.remove(name).unwrap();
+            }
+        }
+    }
+
+    fn load(&mut self) {
+        self.loads.extend(std::iter::from_fn(|| self.timer.poll_load()));
+        if self.loads.is_empty() || self.seed.chance(0.3) {
+            return;
+        }
+        let job = self.loads.swap_remove(self.seed.below(self.loads.len() as u64) as usize);
+        let done = job.run(&self.disk);
+        self.timer.loaded(done).unwrap();
+        self.met.loaded += 1;
+    }
+
+    fn restart(&mut self) {
+        self.met.restarts += 1;
+        if let Some((cut, _)) = self.writing.take_if(|_| self.seed.chance(0.5)) {
+            self.disk.crash_at(self.disk.operations() + self.seed.below(6));
+            let _ = cut.spill(&self.disk);
+        }
+        self.writing = None;
+        self.loads.clear();
+        self.disk = if self.seed.chance(0.5) { self.disk.after_crash() } else { self.disk.after_kill() };
+        let catalog = Catalog::decode(&self.manifest.catalog).unwrap_or_default();
+        let committed: BTreeMap<String, u64> = catalog.files().collect();
+        for name in self.disk.list().unwrap() {
+            match committed.get(&name) {
+                Some(&length) => {
+                    assert!(self.disk.len(&name).unwrap() >= length, "{name} lost what was committed");
+                    self.disk.set_len(&name, length).unwrap();
+                }
+                None => self.disk.remove(&name).unwrap(),
+            }
+        }
+        if self.seed.chance(0.3) {
+            self.now -= self.distance().min(self.now - START / 2);
+        }
+        let counts = self.manifest.counts.iter().copied();
+        self.timer = Timer::restore(at(self.now), Arc::new(catalog), self.manifest.at, counts);
+        for event in &self.log[self.manifest.events..] {
+            match *event {
+                Event::Put(entry) => self.timer.schedule(entry),
+                Event::Gone(entry) if entry.log_offset >= self.manifest.at => {
+                    assert!(self.timer.remove(entry.deliver_at, entry.log_offset).is_some());
+                }
+                Event::Gone(entry) => self.timer.replay_removed(entry.key(), entry.topic, entry.level),
+            }
+        }
+    }
+
+    fn agree(&self) {
+        assert_eq!(self.timer.len(), self.list.len());
+        for topic in (0..3).map(TopicId) {
+            let expected = self.list.values().filter(|entry| entry.topic == topic).count();
+            assert_eq!(self.timer.count(topic), expected as u64, "{topic}");
+        }
+        let waits_for_load = !self.loads.is_empty();
+        let first = self.list.keys().next().map(|key| key.0);
+        let next = self.timer.next_due();
+        assert!(
+            waits_for_load || first.is_none() || (next.is_some() && next <= first),
+            "{next:?}, {first:?}"
+        );
+    }
+
+    fn step(&mut self) {
+        match self.seed.below(100) {
+            0..=24 => self.schedule(),
+            25..=49 => {
+                let by = self.seed.below(50) as i64;
+                self.take(by);
+            }
+            50..=54 => {
+                let by = self.distance();
+                self.take(by);
+            }
+            55..=57 => {
+                let by = self.distance().min(self.now - START / 2);
+                self.take(-by);
+            }
+            58..=69 => self.remove(),
+            70..=75 => self.begin(),
+            76..=81 => {
+                let stands = self.seed.chance(0.9);
+                self.finish(stands);
+            }
+            82..=98 => self.load(),
+            _ => self.restart(),
+        }
+        self.agree();
+    }
+
+    /// All becomes due, and nothing is left.
+    fn end(&mut self) {
+        let last = self.list.keys().next_back().map_or(0, |key| key.0.as_millis());
+        self.now = self.now.max(last);
+        let mut calls = 0;
+        while !self.list.is_empty() {
+            self.take(0);
+            self.load();
+            if self.seed.chance(0.05) {
+                self.begin();
+                self.finish(true);
+            }
+            self.agree();
+            calls += 1;
+            assert!(calls < 100_000, "it does not come to rest");
+        }
+        assert!(self.timer.is_empty());
+        // What was called back lies in buckets until their time is over.
+        self.finish(true);
+        self.now += 20_000_000_000;
+        self.take(0);
+        while self.timer.next_due().is_some_and(|at| at <= super::at(self.now)) || !self.loads.is_empty() {
+            self.load();
+            self.take(0);
+        }
+        self.begin();
+        self.finish(true);
+        assert!(self.timer.catalog().is_empty(), "all that is over is let go of");
+        assert_eq!(self.timer.catalog().gone, []);
+    }
+}
+
+#[test]
+fn with_checkpoints_and_crashes_the_timer_does_what_a_sorted_list_does() {
+    let mut met = Met::default();
+    for seed in 0..40 {
+        let mut world = World::new(seed);
+        for _ in 0..600 {
+            world.step();
+        }
+        world.end();
+        met.taken += world.met.taken;
+        met.loaded += world.met.loaded;
+        met.found += world.met.found;
+        met.refused += world.met.refused;
+        met.restarts += world.met.restarts;
+        met.commits += world.met.commits;
+    }
+    assert!(
+        met.taken > 20_000 && met.loaded > 300 && met.found > 50,
+        "{} {} {}",
+        met.taken,
+        met.loaded,
+        met.found
+    );
+    assert!(
+        met.refused > 1 && met.restarts > 80 && met.commits > 300,
+        "{} {} {}",
+        met.refused,
+        met.restarts,
+        met.commits
+    );
+}
