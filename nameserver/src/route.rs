@@ -1,7 +1,9 @@
 //! Routes: a topic's brokers, and its queues on each.
 
+use crate::foreign::Foreign;
 use model::{Permission, Topic, TopicName};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A broker and how it is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +16,7 @@ pub struct BrokerAddress {
     pub address: String,
 }
 
-/// A broker in a route: its addresses by broker id, 0 for the master.
+/// A broker as it is told of: its addresses by broker id, 0 for the master.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokerData {
     /// Its cluster.
@@ -23,6 +25,21 @@ pub struct BrokerData {
     pub name: String,
     /// Its addresses by broker id.
     pub addresses: BTreeMap<i64, String>,
+    /// Whether it is the broker of this process.
+    pub local: bool,
+}
+
+/// What may be done with a topic's queues on one broker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queues {
+    /// Queues to read.
+    pub read: u32,
+    /// Queues to write.
+    pub write: u32,
+    /// What may be done with them.
+    pub permission: Permission,
+    /// RocketMQ's `topicSysFlag`.
+    pub sys_flag: u32,
 }
 
 /// A topic's queues on one broker.
@@ -30,26 +47,10 @@ pub struct BrokerData {
 pub struct QueueData {
     /// The broker's name.
     pub broker: String,
-    /// Queues to read.
-    pub read_queues: u32,
-    /// Queues to write.
-    pub write_queues: u32,
-    /// What may be done with them.
-    pub permission: Permission,
-    /// RocketMQ's `topicSysFlag`.
-    pub sys_flag: u32,
-}
-
-impl QueueData {
-    fn of(broker: &str, topic: &Topic) -> Self {
-        Self {
-            broker: broker.to_owned(),
-            read_queues: topic.read_queues,
-            write_queues: topic.write_queues,
-            permission: topic.permission,
-            sys_flag: topic.sys_flag,
-        }
-    }
+    /// Whether that is the broker of this process.
+    pub local: bool,
+    /// They.
+    pub queues: Queues,
 }
 
 /// Where a topic lies.
@@ -61,13 +62,29 @@ pub struct Route {
     pub queues: Vec<QueueData>,
 }
 
+/// A broker's name, shared by all of its entries.
+pub(crate) type BrokerName = Arc<str>;
+
 /// All brokers and the topics they serve.
 #[derive(Debug, Default)]
 pub struct NameServer {
-    brokers: BTreeMap<String, BrokerData>,
-    topics: BTreeMap<TopicName, BTreeMap<String, QueueData>>,
+    pub(crate) own: Option<BrokerAddress>,
+    pub(crate) foreign: Foreign,
+    /// Every topic's queues, the brokers of one topic side by side.
+    pub(crate) queues: BTreeMap<(TopicName, BrokerName), Queues>,
     /// Brokers that producers shall stay away from.
     unwritable: BTreeSet<String>,
+}
+
+impl From<&Topic> for Queues {
+    fn from(topic: &Topic) -> Self {
+        Self {
+            read: topic.read_queues,
+            write: topic.write_queues,
+            permission: topic.permission,
+            sys_flag: topic.sys_flag,
+        }
+    }
 }
 
 impl NameServer {
@@ -76,36 +93,22 @@ impl NameServer {
         Self::default()
     }
 
-    /// Takes what `broker` (a master) serves, in place of all it registered before.
-    pub fn register<'a>(&mut self, broker: &BrokerAddress, topics: impl IntoIterator<Item = &'a Topic>) {
-        self.topics.retain(|_, queues| {
-            queues.remove(&broker.name);
-            !queues.is_empty()
-        });
-        let data = BrokerData {
-            cluster: broker.cluster.clone(),
-            name: broker.name.clone(),
-            addresses: BTreeMap::from([(0, broker.address.clone())]),
-        };
-        self.brokers.insert(broker.name.clone(), data);
-        for topic in topics {
-            self.update(&broker.name, topic);
+    /// One that knows the broker of this process, a master.
+    pub fn beside(own: BrokerAddress) -> Self {
+        Self { own: Some(own), ..Self::default() }
+    }
+
+    /// The broker of this process serves a topic as it is now. Nothing where there is no such broker.
+    pub fn update(&mut self, topic: &Topic) {
+        if let Some(own) = &self.own {
+            self.queues.insert((topic.name.clone(), own.name.as_str().into()), topic.into());
         }
     }
 
-    /// Takes one topic that a registered broker serves, in place of what it registered of it before.
-    pub fn update(&mut self, broker: &str, topic: &Topic) {
-        let queues = QueueData::of(broker, topic);
-        self.topics.entry(topic.name.clone()).or_default().insert(broker.to_owned(), queues);
-    }
-
-    /// A registered broker no longer serves a topic.
-    pub fn remove(&mut self, broker: &str, topic: &TopicName) {
-        if let Some(queues) = self.topics.get_mut(topic) {
-            queues.remove(broker);
-            if queues.is_empty() {
-                self.topics.remove(topic);
-            }
+    /// The broker of this process no longer serves a topic.
+    pub fn remove(&mut self, topic: &TopicName) {
+        if let Some(own) = &self.own {
+            self.queues.remove(&(topic.clone(), own.name.as_str().into()));
         }
     }
 
@@ -115,97 +118,74 @@ impl NameServer {
     pub fn set_writable(&mut self, broker: &str, writable: bool) -> usize {
         match writable {
             true => self.unwritable.remove(broker),
-            false => self.brokers.contains_key(broker) && self.unwritable.insert(broker.to_owned()),
+            false => self.broker(broker).is_some() && self.unwritable.insert(broker.to_owned()),
         };
-        self.topics.values().filter(|queues| queues.contains_key(broker)).count()
+        self.queues.keys().filter(|(_, name)| &**name == broker).count()
     }
 
     /// Where `topic` lies; `None` where nobody serves it.
     pub fn route(&self, topic: &TopicName) -> Option<Route> {
-        let shown = |queues: &QueueData| {
-            let mut queues = queues.clone();
-            if self.unwritable.contains(&queues.broker) {
+        let from = (topic.clone(), BrokerName::from(""));
+        let mut route = Route::default();
+        for ((_, name), queues) in self.queues.range(from..).take_while(|((of, _), _)| of == topic) {
+            let Some(broker) = self.broker(name) else { continue };
+            let mut queues = *queues;
+            if self.unwritable.contains(&**name) {
                 queues.permission.0 &= !Permission::WRITE;
             }
-            queues
-        };
-        let queues: Vec<QueueData> = self.topics.get(topic)?.values().map(shown).collect();
-        let brokers = queues.iter().filter_map(|queue| self.brokers.get(&queue.broker)).cloned().collect();
-        Some(Route { brokers, queues })
+            route.queues.push(QueueData { broker: broker.name.clone(), local: broker.local, queues });
+            route.brokers.push(broker);
+        }
+        (!route.queues.is_empty()).then_some(route)
     }
 
-    /// Where `topic` will lie once `broker` serves it; `None` where that is not registered.
-    pub fn coming_route(&self, broker: &str, topic: &Topic) -> Option<Route> {
-        let brokers = vec![self.brokers.get(broker)?.clone()];
-        Some(Route { brokers, queues: vec![QueueData::of(broker, topic)] })
+    /// Adds to a route that the broker of this process will serve `topic`.
+    pub fn add_coming(&self, route: &mut Route, topic: &Topic) {
+        if let Some(own) = &self.own {
+            route.queues.push(QueueData { broker: own.name.clone(), local: true, queues: topic.into() });
+            route.brokers.push(own_data(own));
+        }
     }
 
     /// All brokers, by name.
     pub fn brokers(&self) -> Vec<BrokerData> {
-        self.brokers.values().cloned().collect()
+        let own = self.own.iter().map(own_data);
+        let mut all: Vec<BrokerData> = own.chain(self.foreign.brokers()).collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all
     }
 
-    /// The names of all topics.
-    pub fn topics(&self) -> Vec<TopicName> {
-        self.topics.keys().cloned().collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use model::{TopicId, TopicKind};
-
-    fn broker() -> BrokerAddress {
-        BrokerAddress { cluster: "c".into(), name: "b".into(), address: "127.0.0.1:10911".into() }
+    /// The names of all topics, or of those that a cluster's brokers serve.
+    pub fn topics(&self, cluster: Option<&str>) -> Vec<TopicName> {
+        let mut brokers = self.brokers();
+        brokers.retain(|broker| cluster.is_none_or(|cluster| broker.cluster == cluster));
+        let brokers: BTreeSet<&str> = brokers.iter().map(|broker| broker.name.as_str()).collect();
+        let entries = self.queues.keys().filter(|(_, name)| brokers.contains(&**name));
+        let mut topics: Vec<TopicName> = entries.map(|(topic, _)| topic.clone()).collect();
+        topics.dedup();
+        topics
     }
 
-    fn topic(name: &str, queues: u32) -> Topic {
-        Topic {
-            name: TopicName::new(name).unwrap(),
-            id: TopicId(1),
-            read_queues: queues,
-            write_queues: queues,
-            permission: Permission::READ_WRITE,
-            kind: TopicKind::Normal,
-            order: false,
-            sys_flag: 0,
+    /// A broker; `None` where it is not here.
+    pub fn broker(&self, name: &str) -> Option<BrokerData> {
+        match &self.own {
+            Some(own) if own.name == name => Some(own_data(own)),
+            _ => self.foreign.broker(name),
         }
     }
 
-    #[test]
-    fn a_broker_taken_out_of_writing_is_still_read() {
-        let mut names = NameServer::new();
-        names.register(&broker(), [&topic("one", 4), &topic("two", 1)]);
-        assert_eq!(names.set_writable("b", false), 2);
-        assert_eq!(names.set_writable("unknown", false), 0);
-        let permission =
-            |names: &NameServer| names.route(&TopicName::new("one").unwrap()).unwrap().queues[0].permission;
-        assert_eq!(permission(&names), Permission(4));
-        names.update("b", &topic("one", 4));
-        assert_eq!(permission(&names), Permission(4), "a change of the topic does not end it");
-        assert_eq!(names.set_writable("b", true), 2);
-        assert_eq!(permission(&names), Permission::READ_WRITE);
+    /// A broker is no longer known: neither are its queues, nor that producers shall stay away from it.
+    pub(crate) fn forget(&mut self, name: &str) {
+        self.queues.retain(|(_, broker), _| **broker != *name);
+        self.unwritable.remove(name);
     }
+}
 
-    #[test]
-    fn a_deleted_topic_has_no_route() {
-        let mut names = NameServer::new();
-        names.register(&broker(), [&topic("one", 4), &topic("two", 1)]);
-        names.remove("b", &TopicName::new("one").unwrap());
-        assert_eq!(names.topics(), [TopicName::new("two").unwrap()]);
-    }
-
-    #[test]
-    fn a_topic_no_longer_registered_has_no_route() {
-        let mut names = NameServer::new();
-        names.register(&broker(), [&topic("one", 4), &topic("two", 1)]);
-        names.register(&broker(), [&topic("two", 8)]);
-        assert_eq!(names.route(&TopicName::new("one").unwrap()), None);
-        let two = names.route(&TopicName::new("two").unwrap()).unwrap();
-        assert_eq!(
-            (two.queues[0].read_queues, two.brokers[0].addresses[&0].as_str()),
-            (8, "127.0.0.1:10911")
-        );
+fn own_data(own: &BrokerAddress) -> BrokerData {
+    BrokerData {
+        cluster: own.cluster.clone(),
+        name: own.name.clone(),
+        addresses: BTreeMap::from([(0, own.address.clone())]),
+        local: true,
     }
 }

@@ -46,10 +46,10 @@ pub(crate) async fn assignment(
 
 /// The ids by which a group reads a topic's queues on one broker; none where nobody may.
 fn ids(data: &QueueData, ordered: bool) -> impl Iterator<Item = i32> + use<> {
-    match (data.permission.readable(), ordered) {
+    match (data.queues.permission.readable(), ordered) {
         (false, _) => 0..0,
         (true, false) => ANY_QUEUE..ANY_QUEUE + 1,
-        (true, true) => 0..i32::try_from(data.read_queues).unwrap_or(i32::MAX),
+        (true, true) => 0..i32::try_from(data.queues.read).unwrap_or(i32::MAX),
     }
 }
 

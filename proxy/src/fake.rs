@@ -3,7 +3,7 @@
 use crate::{Context, Proxy, Settings};
 use broker::{Reply, Request};
 use model::{ClientId, Permission, Topic, TopicId, TopicKind, TopicName};
-use nameserver::{BrokerData, QueueData, Route};
+use nameserver::{BrokerData, QueueData, Queues, Route};
 use service::{Input, Local, NodeReply, NodeRequest};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -20,8 +20,8 @@ pub(crate) fn service(mut answer: impl FnMut(Request) -> Option<Reply> + Send + 
                 NodeRequest::Broker(request) => answer(request).map(NodeReply::Broker),
                 NodeRequest::Route(_) => Some(NodeReply::Route(Some(route()))),
                 NodeRequest::Brokers => Some(NodeReply::Brokers(Vec::new())),
-                NodeRequest::Topics => Some(NodeReply::Topics(Vec::new())),
-                NodeRequest::SetWritable(..) => Some(NodeReply::SetWritable(0)),
+                NodeRequest::Topics(_) => Some(NodeReply::Topics(Vec::new())),
+                other => unreachable!("the front asks nothing like {other:?}"),
             };
             match (reply, to) {
                 (Some(reply), Some(to)) => drop(to.send(reply)),
@@ -63,19 +63,21 @@ pub(crate) fn topic(name: &str, kind: TopicKind) -> Topic {
     }
 }
 
+/// Where every topic lies: on the broker of this process, and on another.
 fn route() -> Route {
+    let broker = |name: &str, local| BrokerData {
+        cluster: "DefaultCluster".to_owned(),
+        name: name.to_owned(),
+        addresses: BTreeMap::from([(0, format!("{name}:10911"))]),
+        local,
+    };
+    let queues = |name: &str, local| QueueData {
+        broker: name.to_owned(),
+        local,
+        queues: Queues { read: 2, write: 2, permission: Permission::READ_WRITE, sys_flag: 0 },
+    };
     Route {
-        brokers: vec![BrokerData {
-            cluster: "DefaultCluster".to_owned(),
-            name: "b".to_owned(),
-            addresses: BTreeMap::from([(0, "127.0.0.1:10911".to_owned())]),
-        }],
-        queues: vec![QueueData {
-            broker: "b".to_owned(),
-            read_queues: 2,
-            write_queues: 2,
-            permission: Permission::READ_WRITE,
-            sys_flag: 0,
-        }],
+        brokers: vec![broker("b", true), broker("foreign", false)],
+        queues: vec![queues("b", true), queues("foreign", false)],
     }
 }

@@ -10,7 +10,7 @@ use crate::names;
 use crate::status::{self, Refused};
 use broker::GetTopic;
 use model::{Topic, TopicKind, TopicName};
-use nameserver::QueueData;
+use nameserver::{QueueData, Queues};
 use proto::v2::{self, Code, MessageType, Permission, QueryRouteRequest, QueryRouteResponse};
 use service::ServiceExt;
 
@@ -38,12 +38,13 @@ pub(crate) async fn route(
     Ok(QueryRouteResponse { status: Some(status::ok()), message_queues })
 }
 
-/// A topic and its queues on each broker.
+/// A topic and its queues on the broker of this process: what other brokers have of it is not reached by this door.
 pub(crate) async fn ask_route(proxy: &Proxy, name: &TopicName) -> Result<(Topic, Vec<QueueData>), Refused> {
     let topic = proxy.service.ask(GetTopic { name: name.clone() }).await?;
-    let route = proxy.service.route(name.clone()).await?;
-    match (topic, route) {
-        (Some(topic), Some(route)) if !route.queues.is_empty() => Ok((topic, route.queues)),
+    let mut queues = proxy.service.route(name.clone()).await?.unwrap_or_default().queues;
+    queues.retain(|data| data.local);
+    match topic {
+        Some(topic) if !queues.is_empty() => Ok((topic, queues)),
         _ => Err(Refused::new(Code::TopicNotFound, format!("topic {name} does not exist"))),
     }
 }
@@ -55,10 +56,11 @@ pub(crate) fn master(name: &str, endpoints: &v2::Endpoints) -> v2::Broker {
 
 /// A topic's queues on one broker, with what may be done with them.
 fn queues(data: &QueueData) -> impl Iterator<Item = (i32, Permission)> + use<> {
-    let (count, permission) = match (data.permission.readable(), data.permission.writable()) {
-        (true, true) => (data.read_queues.min(data.write_queues), Permission::ReadWrite),
-        (true, false) => (data.read_queues, Permission::Read),
-        (false, true) => (data.write_queues, Permission::Write),
+    let Queues { read, write, permission, .. } = data.queues;
+    let (count, permission) = match (permission.readable(), permission.writable()) {
+        (true, true) => (read.min(write), Permission::ReadWrite),
+        (true, false) => (read, Permission::Read),
+        (false, true) => (write, Permission::Write),
         (false, false) => (1, Permission::None),
     };
     (0..i32::try_from(count).unwrap_or(i32::MAX)).map(move |id| (id, permission))

@@ -7,6 +7,7 @@ pub(crate) mod group;
 pub(crate) mod name_server;
 pub(crate) mod offset;
 pub(crate) mod progress;
+pub(crate) mod register;
 pub(crate) mod topic;
 
 use crate::answer::{Answer, Answered, Refused};
@@ -61,9 +62,14 @@ pub(crate) async fn answer(caller: &Caller, code: RequestCode, request: &Command
         // Nothing is left over here that had to be cleaned.
         RequestCode::CleanExpiredConsumequeue
         | RequestCode::CleanUnusedTopic
-        | RequestCode::DeleteExpiredCommitlog
-        // The route went with the broker's topic.
-        | RequestCode::DeleteTopicInNamesrv => Ok(Answer::success()),
+        | RequestCode::DeleteExpiredCommitlog => Ok(Answer::success()),
+        RequestCode::RegisterBroker => register::register(caller, request).await,
+        RequestCode::UnregisterBroker => register::unregister(caller, request).await,
+        RequestCode::QueryDataVersion => register::data_version(caller, request).await,
+        RequestCode::BrokerHeartbeat => register::heartbeat(caller, request).await,
+        RequestCode::GetBrokerMemberGroup => register::members(caller, request).await,
+        RequestCode::RegisterTopicInNamesrv => register::register_topic(caller, request).await,
+        RequestCode::DeleteTopicInNamesrv => register::delete_topic(caller, request).await,
         RequestCode::PutKvConfig => name_server::put(caller, request).await,
         RequestCode::GetKvConfig => name_server::get(caller, request).await,
         RequestCode::DeleteKvConfig => name_server::delete(caller, request).await,

@@ -46,12 +46,10 @@ impl Caller {
         unserved.get(&(group.clone(), topic.clone())).cloned()
     }
 
-    /// The name of the broker at this address, which tools put before each queue.
+    /// The name of the broker of this process, which tools put before each queue.
     pub async fn broker_name(&self) -> Result<String, Refused> {
-        let address = self.settings.store_host.to_string();
-        let brokers = self.service.brokers().await?;
-        let ours = brokers.iter().find(|broker| broker.addresses.values().any(|known| *known == address));
-        Ok(ours.or(brokers.first()).map(|broker| broker.name.clone()).unwrap_or_default())
+        let ours = self.service.brokers().await?.into_iter().find(|broker| broker.local);
+        Ok(ours.map(|broker| broker.name).unwrap_or_default())
     }
 
     /// Asks the broker.

@@ -27,12 +27,12 @@ fn data(route: &Route) -> TopicRouteData {
         queue_datas: route
             .queues
             .iter()
-            .map(|queues| QueueData {
-                broker_name: queues.broker.clone(),
-                perm: queues.permission.0,
-                read_queue_nums: queues.read_queues,
-                topic_sys_flag: queues.sys_flag,
-                write_queue_nums: queues.write_queues,
+            .map(|data| QueueData {
+                broker_name: data.broker.clone(),
+                perm: data.queues.permission.0,
+                read_queue_nums: data.queues.read,
+                topic_sys_flag: data.queues.sys_flag,
+                write_queue_nums: data.queues.write,
             })
             .collect(),
         ..TopicRouteData::default()

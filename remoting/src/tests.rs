@@ -6,6 +6,7 @@ mod client;
 mod connection;
 mod errors;
 mod filter;
+mod foreign;
 mod message;
 mod pop;
 mod reply;

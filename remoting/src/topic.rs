@@ -67,7 +67,7 @@ pub(crate) async fn get(caller: &Caller, request: &Command) -> Answered {
 }
 
 pub(crate) async fn list(caller: &Caller) -> Answered {
-    let topics = caller.service.topics().await?;
+    let topics = caller.service.topics(None).await?;
     let body = TopicList { topic_list: topics.iter().map(ToString::to_string).collect() };
     Ok(Answer::with_body(json::write(&body)))
 }

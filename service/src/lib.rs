@@ -18,7 +18,9 @@ pub use process::{ChangeError, Process};
 
 use broker::{Notice, Reply, Request, Verb};
 use model::{ConnectionId, TopicName};
-use nameserver::{BrokerData, Route};
+use nameserver::{
+    BrokerData, Departed, Member, Queues, RegisterError, Registered, Registration, Route, TopicsVersion,
+};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -45,11 +47,34 @@ pub trait Service: Send + Sync + 'static {
     /// All brokers.
     async fn brokers(&self) -> Result<Vec<BrokerData>, Unavailable>;
 
-    /// The names of all topics that have a route.
-    async fn topics(&self) -> Result<Vec<TopicName>, Unavailable>;
+    /// The names of all topics that have a route, in one cluster or in all.
+    async fn topics(&self, cluster: Option<String>) -> Result<Vec<TopicName>, Unavailable>;
 
     /// Lets producers use a broker, or keeps them away from it; tells how many topics that concerns.
     async fn set_writable(&self, broker: String, writable: bool) -> Result<usize, Unavailable>;
+
+    /// Another broker says by a connection that it is there, and what it serves. It is gone with the connection.
+    async fn register(
+        &self,
+        connection: ConnectionId,
+        ask: Registration,
+    ) -> Result<Result<Registered, RegisterError>, Unavailable>;
+
+    /// Another broker goes; tells whether it was there.
+    async fn unregister(&self, member: Member) -> Result<Option<Departed>, Unavailable>;
+
+    /// Whoever has that address in that cluster is there; tells the state of its topics, where it is registered.
+    async fn heard(&self, cluster: String, address: String) -> Result<Option<TopicsVersion>, Unavailable>;
+
+    /// Other brokers, by name, serve a topic as it is now; those that are not registered do not.
+    async fn serve(
+        &self,
+        topic: TopicName,
+        queues: Vec<(String, Queues)>,
+    ) -> Result<Result<(), RegisterError>, Unavailable>;
+
+    /// Other brokers, of one cluster or of all, no longer serve a topic.
+    async fn withdraw(&self, topic: TopicName, cluster: Option<String>) -> Result<(), Unavailable>;
 
     /// Asks the client of another connection, in the words of the front that serves it; gives its answer.
     /// A client answers a few questions at a time, and further ones wait for their turn. How long to wait is

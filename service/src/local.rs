@@ -5,7 +5,9 @@ use crate::{Call, CallError, Connection, Process, Service, Unavailable, Words};
 use broker::{Cancel, Disconnect, Done, Notice, Reply, Request, RequestId};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use model::{ConnectionId, TopicName};
-use nameserver::{BrokerData, Route};
+use nameserver::{
+    BrokerData, Departed, Member, Queues, RegisterError, Registered, Registration, Route, TopicsVersion,
+};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -91,41 +93,67 @@ impl Local {
     }
 }
 
+/// What a request is answered by, out of the reply; any other reply is a mistake of the engine's.
+macro_rules! answered {
+    ($reply:expr, $variant:pat => $answer:expr) => {
+        match $reply? {
+            $variant => Ok($answer),
+            other => unreachable!("a request is answered in kind, not by {other:?}"),
+        }
+    };
+}
+
 #[async_trait::async_trait]
 impl Service for Local {
     async fn request(&self, request: Request) -> Result<Reply, Unavailable> {
-        match self.call_node(NodeRequest::Broker(request)).await? {
-            NodeReply::Broker(reply) => Ok(reply),
-            other => unreachable!("a broker's request is answered by the broker, not {other:?}"),
-        }
+        answered!(self.call_node(NodeRequest::Broker(request)).await, NodeReply::Broker(reply) => reply)
     }
 
     async fn route(&self, topic: TopicName) -> Result<Option<Route>, Unavailable> {
-        match self.call_node(NodeRequest::Route(topic)).await? {
-            NodeReply::Route(route) => Ok(route),
-            other => unreachable!("a route is answered by a route, not {other:?}"),
-        }
+        answered!(self.call_node(NodeRequest::Route(topic)).await, NodeReply::Route(route) => route)
     }
 
     async fn brokers(&self) -> Result<Vec<BrokerData>, Unavailable> {
-        match self.call_node(NodeRequest::Brokers).await? {
-            NodeReply::Brokers(brokers) => Ok(brokers),
-            other => unreachable!("brokers are answered by brokers, not {other:?}"),
-        }
+        answered!(self.call_node(NodeRequest::Brokers).await, NodeReply::Brokers(brokers) => brokers)
     }
 
-    async fn topics(&self) -> Result<Vec<TopicName>, Unavailable> {
-        match self.call_node(NodeRequest::Topics).await? {
-            NodeReply::Topics(topics) => Ok(topics),
-            other => unreachable!("topics are answered by topics, not {other:?}"),
-        }
+    async fn topics(&self, cluster: Option<String>) -> Result<Vec<TopicName>, Unavailable> {
+        answered!(self.call_node(NodeRequest::Topics(cluster)).await, NodeReply::Topics(topics) => topics)
     }
 
     async fn set_writable(&self, broker: String, writable: bool) -> Result<usize, Unavailable> {
-        match self.call_node(NodeRequest::SetWritable(broker, writable)).await? {
-            NodeReply::SetWritable(topics) => Ok(topics),
-            other => unreachable!("a count is answered by a count, not {other:?}"),
-        }
+        let request = NodeRequest::SetWritable(broker, writable);
+        answered!(self.call_node(request).await, NodeReply::SetWritable(topics) => topics)
+    }
+
+    async fn register(
+        &self,
+        connection: ConnectionId,
+        ask: Registration,
+    ) -> Result<Result<Registered, RegisterError>, Unavailable> {
+        let request = NodeRequest::Register(connection, Box::new(ask));
+        answered!(self.call_node(request).await, NodeReply::Register(registered) => registered)
+    }
+
+    async fn unregister(&self, member: Member) -> Result<Option<Departed>, Unavailable> {
+        answered!(self.call_node(NodeRequest::Unregister(member)).await, NodeReply::Unregister(gone) => gone)
+    }
+
+    async fn heard(&self, cluster: String, address: String) -> Result<Option<TopicsVersion>, Unavailable> {
+        let request = NodeRequest::Heard(cluster, address);
+        answered!(self.call_node(request).await, NodeReply::Heard(version) => version)
+    }
+
+    async fn serve(
+        &self,
+        topic: TopicName,
+        queues: Vec<(String, Queues)>,
+    ) -> Result<Result<(), RegisterError>, Unavailable> {
+        answered!(self.call_node(NodeRequest::Serve(topic, queues)).await, NodeReply::Serve(served) => served)
+    }
+
+    async fn withdraw(&self, topic: TopicName, cluster: Option<String>) -> Result<(), Unavailable> {
+        answered!(self.call_node(NodeRequest::Withdraw(topic, cluster)).await, NodeReply::Withdraw => ())
     }
 
     async fn call(&self, connection: ConnectionId, question: Words) -> Result<Words, CallError> {

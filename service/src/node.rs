@@ -6,8 +6,11 @@
 use broker::{Broker, Budget, Config, Done, Halted, Recovered, Reply, Request, RequestId, Work};
 use env::Disk;
 use journal::OpenError;
-use model::{Now, TopicName};
-use nameserver::{BrokerAddress, BrokerData, NameServer, Route};
+use model::{ConnectionId, Now, TopicName};
+use nameserver::{
+    BrokerAddress, BrokerData, Departed, Member, NameServer, Queues, RegisterError, Registered, Registration,
+    Route, TopicsVersion,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,10 +24,20 @@ pub enum NodeRequest {
     Route(TopicName),
     /// Of its name server: who is there.
     Brokers,
-    /// Of its name server: which topics are there.
-    Topics,
+    /// Of its name server: which topics are there, in one cluster or in all.
+    Topics(Option<String>),
     /// Of its name server: whether producers shall use a broker.
     SetWritable(String, bool),
+    /// Of its name server: another broker is there, by this connection, and serves this.
+    Register(ConnectionId, Box<Registration>),
+    /// Of its name server: another broker goes.
+    Unregister(Member),
+    /// Of its name server: whoever has this address in this cluster is there.
+    Heard(String, String),
+    /// Of its name server: other brokers, by name, serve a topic as it is now.
+    Serve(TopicName, Vec<(String, Queues)>),
+    /// Of its name server: other brokers, of one cluster or of all, no longer serve a topic.
+    Withdraw(TopicName, Option<String>),
 }
 
 /// What it answers.
@@ -40,6 +53,16 @@ pub enum NodeReply {
     Topics(Vec<TopicName>),
     /// How many topics that concerns.
     SetWritable(usize),
+    /// How the broker was registered.
+    Register(Result<Registered, RegisterError>),
+    /// Who has gone.
+    Unregister(Option<Departed>),
+    /// The state of that broker's topics; `None` where it is not registered.
+    Heard(Option<TopicsVersion>),
+    /// Whether the name server has room for it.
+    Serve(Result<(), RegisterError>),
+    /// It is done.
+    Withdraw,
 }
 
 /// One broker and its name server.
@@ -58,9 +81,7 @@ impl Node {
             address: config.store_host.to_string(),
         };
         let (broker, recovered) = Broker::open(disk, config, now)?;
-        let mut names = NameServer::new();
-        names.register(&address, []);
-        let mut node = Self { broker, names, replies: VecDeque::new() };
+        let mut node = Self { broker, names: NameServer::beside(address), replies: VecDeque::new() };
         node.register_topics();
         Ok((node, recovered))
     }
@@ -68,10 +89,10 @@ impl Node {
     fn register_topics(&mut self) {
         // A topic that was made again is among both.
         for topic in self.broker.take_deleted_topics() {
-            self.names.remove(&self.broker.config().broker_name, &topic);
+            self.names.remove(&topic);
         }
         for topic in self.broker.take_changed_topics() {
-            self.names.update(&self.broker.config().broker_name, &topic);
+            self.names.update(&topic);
         }
     }
 
@@ -79,15 +100,36 @@ impl Node {
     pub fn handle(&mut self, now: Now, id: RequestId, request: NodeRequest) {
         let reply = match request {
             NodeRequest::Broker(request) => {
+                if let Request::Disconnect(gone) = &request {
+                    departed("its connection is closed", &self.names.disconnect(gone.connection));
+                }
                 self.broker.handle(now, id, request);
                 self.register_topics();
                 return;
             }
             NodeRequest::Route(topic) => NodeReply::Route(self.route(&topic)),
             NodeRequest::Brokers => NodeReply::Brokers(self.names.brokers()),
-            NodeRequest::Topics => NodeReply::Topics(self.names.topics()),
+            NodeRequest::Topics(cluster) => NodeReply::Topics(self.names.topics(cluster.as_deref())),
             NodeRequest::SetWritable(broker, writable) => {
                 NodeReply::SetWritable(self.names.set_writable(&broker, writable))
+            }
+            NodeRequest::Register(connection, ask) => {
+                NodeReply::Register(self.names.register(now.monotonic, connection, *ask))
+            }
+            NodeRequest::Unregister(member) => NodeReply::Unregister(self.names.unregister(&member)),
+            NodeRequest::Heard(cluster, address) => {
+                NodeReply::Heard(self.names.heard(now.monotonic, &cluster, &address))
+            }
+            NodeRequest::Serve(topic, queues) => {
+                let mut each = queues.into_iter();
+                let served = each.try_for_each(|(broker, queues)| {
+                    self.names.update_foreign(&broker, topic.clone(), queues)
+                });
+                NodeReply::Serve(served)
+            }
+            NodeRequest::Withdraw(topic, cluster) => {
+                self.names.remove_foreign(&topic, cluster.as_deref());
+                NodeReply::Withdraw
             }
         };
         self.replies.push_back((id, reply));
@@ -95,14 +137,18 @@ impl Node {
 
     /// Where a topic lies, or will once the first client of its group has said that it is there.
     fn route(&self, topic: &TopicName) -> Option<Route> {
-        self.names.route(topic).or_else(|| {
-            let coming = self.broker.coming_retry_topic(topic)?;
-            self.names.coming_route(&self.broker.config().broker_name, &coming)
-        })
+        let mut route = self.names.route(topic).unwrap_or_default();
+        if !route.queues.iter().any(|data| data.local)
+            && let Some(coming) = self.broker.coming_retry_topic(topic)
+        {
+            self.names.add_coming(&mut route, &coming);
+        }
+        (!route.queues.is_empty()).then_some(route)
     }
 
     /// Does what the time asks for. See [`Broker::tick`].
     pub fn tick(&mut self, now: Now, budget: Budget) {
+        departed("it has been silent for too long", &self.names.expire(now.monotonic));
         self.broker.tick(now, budget);
         self.register_topics();
     }
@@ -134,7 +180,8 @@ impl Node {
 
     /// How long the driver may sleep if nothing comes. See [`Broker::next_wakeup`].
     pub fn next_wakeup(&self, now: Now) -> Option<Duration> {
-        self.broker.next_wakeup(now)
+        let expiry = self.names.next_expiry().map(|at| at.since(now.monotonic));
+        self.broker.next_wakeup(now).into_iter().chain(expiry).min()
     }
 
     /// What a clean stop leaves to be done once nothing is asked any more: see [`Broker::shutdown_work`].
@@ -145,5 +192,11 @@ impl Node {
     /// Its broker.
     pub fn broker(&self) -> &Broker {
         &self.broker
+    }
+}
+
+fn departed(why: &str, gone: &[Departed]) {
+    for Departed { name, id, address } in gone {
+        tracing::warn!(broker = name, id, address, why, "a broker is gone, and its routes with it");
     }
 }

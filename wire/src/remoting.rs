@@ -29,6 +29,7 @@ pub mod pop;
 pub mod pull;
 pub mod query;
 pub mod recall;
+pub mod register;
 pub mod reply;
 pub mod route;
 pub mod send;

@@ -6,10 +6,8 @@ use model::Permission as Allowed;
 fn data(read: u32, write: u32, permission: u32) -> QueueData {
     QueueData {
         broker: "b".to_owned(),
-        read_queues: read,
-        write_queues: write,
-        permission: Allowed(permission),
-        sys_flag: 0,
+        local: true,
+        queues: Queues { read, write, permission: Allowed(permission), sys_flag: 0 },
     }
 }
 
@@ -62,7 +60,7 @@ async fn a_route_has_queues_from_zero_on_the_master_reached_as_the_client_reache
         assert_eq!(queue.topic, request("t").topic);
         assert_eq!(queue.accept_message_types, [i32::from(MessageType::Delay)]);
     }
-    assert_eq!(answer.message_queues.len(), 2);
+    assert_eq!(answer.message_queues.len(), 2, "what lies on other brokers is not shown");
 }
 
 #[tokio::test]

@@ -80,7 +80,7 @@ impl World {
     /// Lets time pass, and the engine see it.
     pub async fn advance(&self, time: Duration) {
         self.clock.advance(time);
-        self.service.topics().await.unwrap();
+        self.service.topics(None).await.unwrap();
     }
 
     pub async fn send(&mut self, messages: Vec<v2::Message>) -> v2::SendMessageResponse {

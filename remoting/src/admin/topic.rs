@@ -8,6 +8,7 @@ use broker::{
     CreateTopic, DeleteTopic, DeleteTopicError, GetEntries, GetEntriesError, GetGroupsOf, GetTopics,
 };
 use model::{QueueId, QueueOffset, TopicName, is_system_topic};
+use std::collections::BTreeSet;
 use wire::remoting::admin::{
     AllTopics, GroupList, Index, IndexData, IndexPart, OfCluster, OfTopic, TopicConfigs, TopicList,
 };
@@ -56,26 +57,25 @@ pub(crate) async fn delete(caller: &Caller, request: &Command) -> Answered {
 
 pub(crate) async fn of_cluster(caller: &Caller, request: &Command) -> Answered {
     let header = OfCluster::read(&request.ext)?;
-    let is_ours = caller.service.brokers().await?.iter().any(|broker| broker.cluster == header.cluster);
-    let topics = if is_ours { caller.service.topics().await? } else { Vec::new() };
+    let topics = caller.service.topics(Some(header.cluster)).await?;
     Ok(names(topics.iter().map(ToString::to_string).collect(), None))
 }
 
-/// Clusters and brokers have topics of their names; a broker tells the rest.
+/// Clusters and brokers have topics of their names; a broker tells the rest, the one of this process where it can.
 pub(crate) async fn system_of_name_server(caller: &Caller) -> Answered {
     let brokers = caller.service.brokers().await?;
-    let mut all: Vec<String> = brokers.iter().map(|broker| broker.cluster.clone()).collect();
-    all.dedup();
-    all.extend(brokers.iter().map(|broker| broker.name.clone()));
-    let address = brokers.first().and_then(|broker| broker.addresses.values().next().cloned());
-    Ok(names(all, address))
+    let clusters: BTreeSet<&str> = brokers.iter().map(|broker| broker.cluster.as_str()).collect();
+    let names_of_brokers = brokers.iter().map(|broker| broker.name.as_str());
+    let all = clusters.into_iter().chain(names_of_brokers).map(str::to_owned).collect();
+    let one = brokers.iter().find(|broker| broker.local).or(brokers.first());
+    Ok(names(all, one.and_then(|broker| broker.addresses.values().next().cloned())))
 }
 
 pub(crate) async fn system(caller: &Caller) -> Answered {
     let topics = caller.ask(GetTopics).await?;
-    let brokers = caller.service.brokers().await?;
+    let ours = caller.service.brokers().await?.into_iter().find(|broker| broker.local);
     let own = |name: &str| {
-        brokers.iter().any(|broker| {
+        ours.as_ref().is_some_and(|broker| {
             broker.cluster == name
                 || broker.name == name
                 || name.strip_suffix("_REPLY_TOPIC").is_some_and(|cluster| broker.cluster == cluster)

@@ -20,10 +20,20 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 header! {
-    /// A topic: 202, 215, 216, 300. Peer: `GetTopicStatsInfoRequestHeader` and its like.
+    /// A topic: 202, 215, 217, 300. Peer: `GetTopicStatsInfoRequestHeader` and its like.
     OfTopic {
         /// Its name.
         topic: String = "topic",
+    }
+}
+
+header! {
+    /// A topic in one cluster or in all: 216. Peer: `DeleteTopicFromNamesrvRequestHeader`.
+    OfClusterTopic {
+        /// Its name.
+        topic: String = "topic",
+        /// The cluster.
+        cluster: Option<String> = "clusterName",
     }
 }
 
@@ -249,7 +259,7 @@ pub struct TopicList {
 pub struct DataVersion {
     /// Grows with each change.
     pub counter: i64,
-    /// Always 0.
+    /// Grows when another member of a broker becomes its master; 0 where none is chosen.
     pub state_version: i64,
     /// When it last changed, in ms since the epoch.
     pub timestamp: i64,

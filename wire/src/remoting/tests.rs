@@ -81,6 +81,9 @@ round_trips! {
     a_view_survives_the_wire: query::View;
     a_recall_survives_the_wire: recall::Header;
     a_recall_answer_survives_the_wire: recall::Answer;
+    a_registration_survives_the_wire: register::Header;
+    a_registration_answer_survives_the_wire: register::Answer;
+    a_brokers_member_survives_the_wire: register::OfMember;
     a_change_of_consumers_survives_the_wire: notify::ConsumersChanged;
     a_pop_survives_the_wire: pop::Header;
     a_pop_answer_survives_the_wire: pop::Answer;
