@@ -146,6 +146,11 @@ impl Client {
         self.outgoing.send(outgoing).await.map_err(|_| CallError::Closed)
     }
 
+    /// Returns once the connection is gone, whoever ended it.
+    pub async fn closed(&self) {
+        self.outgoing.closed().await;
+    }
+
     /// Asks, and takes an answer with one of the codes in `good` only.
     pub(crate) async fn ask(
         &self,

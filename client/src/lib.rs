@@ -12,6 +12,7 @@ mod connection;
 mod heartbeat;
 mod offset;
 mod pull;
+mod register;
 mod route;
 mod send;
 mod topic;

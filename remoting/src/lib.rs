@@ -43,6 +43,7 @@ mod unregister;
 
 pub use connection::serve_connection;
 pub use settings::{Network, Settings};
+pub use topic::config as topic_config;
 
 #[cfg(test)]
 mod tests;

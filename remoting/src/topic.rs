@@ -113,7 +113,8 @@ fn kind(changes: &str) -> Result<Option<TopicKind>, Refused> {
     Ok(kind)
 }
 
-pub(crate) fn config(topic: &Topic) -> TopicConfig {
+/// A topic as tools and name servers are told of it.
+pub fn config(topic: &Topic) -> TopicConfig {
     TopicConfig {
         attributes: [(KIND.to_owned(), topic.kind.as_str().to_owned())].into(),
         order: topic.order,

@@ -42,6 +42,7 @@ pub struct Engine {
     recovered: Recovered,
     failed: watch::Receiver<Option<String>>,
     stats: watch::Receiver<broker::Stats>,
+    topic_changes: watch::Receiver<u64>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -54,6 +55,7 @@ impl Engine {
         let (local, inputs) = Local::new(INPUTS_MAX);
         let (failed_tx, failed) = watch::channel(None);
         let (stats_tx, stats) = watch::channel(node.broker().stats());
+        let (topics_tx, topic_changes) = watch::channel(node.topic_changes());
         let mut threads = Vec::new();
         let mut worker = |name: &str| -> io::Result<Sender<Work>> {
             let (work, todo) = unbounded();
@@ -77,9 +79,10 @@ impl Engine {
             asked: HashMap::new(),
             stopping: None,
             stats: stats_tx,
+            topic_changes: topics_tx,
         };
         threads.push(spawn("engine", move || driver.run(&failed_tx))?);
-        Ok(Self { service: Arc::new(local), recovered, failed, stats, threads })
+        Ok(Self { service: Arc::new(local), recovered, failed, stats, topic_changes, threads })
     }
 
     /// Where the fronts ask.
@@ -100,6 +103,11 @@ impl Engine {
     /// What the broker has counted, as of its last turns.
     pub fn stats(&self) -> broker::Stats {
         *self.stats.borrow()
+    }
+
+    /// How often the broker's topics have changed; tells of each further change.
+    pub fn topic_changes(&self) -> watch::Receiver<u64> {
+        self.topic_changes.clone()
     }
 
     /// Finishes what was accepted, makes it durable and ends the threads. Blocks.
@@ -150,6 +158,7 @@ struct Driver {
     asked: HashMap<RequestId, Asked>,
     stopping: Option<Instant>,
     stats: watch::Sender<broker::Stats>,
+    topic_changes: watch::Sender<u64>,
 }
 
 impl Driver {
@@ -204,6 +213,8 @@ impl Driver {
             self.answer(id, reply);
         }
         self.stats.send_replace(self.node.broker().stats());
+        let changes = self.node.topic_changes();
+        self.topic_changes.send_if_modified(|told| std::mem::replace(told, changes) != changes);
         Ok(())
     }
 

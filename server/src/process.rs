@@ -65,7 +65,10 @@ impl Process for ThisProcess {
         };
         let mut all: Vec<(String, String)> =
             ALIASES.iter().map(|alias| (alias.name.to_owned(), (alias.show)(&value(alias.key)))).collect();
-        all.push(("namesrvAddr".to_owned(), self.name_server.to_string()));
+        // Tools look there for a name server: the one of this process is one in any case.
+        for (_, address) in all.iter_mut().filter(|(name, value)| name == "namesrvAddr" && value.is_empty()) {
+            *address = self.name_server.to_string();
+        }
         all.push(("brokerId".to_owned(), "0".to_owned()));
         all.push(("brokerRole".to_owned(), "ASYNC_MASTER".to_owned()));
         all.extend(KEYS.iter().map(|key| (key.name.to_owned(), value(key.name))));

@@ -2,20 +2,21 @@
 //!
 //! The order is one of trust. The folder's lock comes first, so that no second process touches the data; then
 //! the ports, so that a server that cannot be reached changes nothing; then name, certificate and engine, which
-//! reads the log; then the fronts. It ends the other way round: nobody new comes in, the fronts tell their
-//! clients and finish, the engine writes and syncs what it accepted.
+//! reads the log; then the fronts. It ends the other way round: name servers elsewhere are told, nobody new comes in,
+//! the fronts tell their clients and finish, the engine writes and syncs what it accepted.
 
 use crate::engine::{Engine, StartError};
 use crate::exit::{Exit, Failure};
 use crate::listen::{self, Door, Listener, Place, Room};
 use crate::process::ThisProcess;
+use crate::registrar::{Ours, Registrar};
 use crate::settings::{Raw, Settings, SettingsError};
 use crate::signals::Signals;
 use crate::tls::Tls;
 use crate::{logging, name};
 use anyhow::anyhow;
 use broker::Recovered;
-use env::{FileDisk, LockError};
+use env::{Clock as _, FileDisk, LockError, SystemClock};
 use journal::OpenError;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use service::Service;
@@ -89,10 +90,18 @@ async fn run(settings: &Settings, raw: Raw, began: Instant) -> Result<(), Failur
     let engine = Engine::start(Arc::new(disk), config).map_err(|error| not_started(error, &settings.data))?;
 
     let told = announcement(settings, &listeners, &tls, engine.recovered(), &raw);
+    let ours = Ours {
+        cluster: settings.cluster.clone(),
+        name: broker_name.clone(),
+        address: store_host,
+        began_ms: SystemClock.now().wall.as_millis(),
+    };
     let process = ThisProcess::new(settings.data.clone(), broker_name, store_host, name_server, raw);
     engine.service().set_process(Arc::new(process));
     let fronts = Fronts::open(listeners, engine.service(), settings, store_host, &tls);
     let watching = tokio::spawn(tls.watch());
+    let service: Arc<dyn Service> = engine.service();
+    let registrar = Registrar::start(&settings.name_servers, &ours, &service, &engine.topic_changes());
     // Nobody may be there to read it; the server serves all the same.
     let _ = writeln!(std::io::stdout(), "{told}ready in {} ms", began.elapsed().as_millis());
     if !settings.listen.is_loopback() {
@@ -124,6 +133,7 @@ async fn run(settings: &Settings, raw: Raw, began: Instant) -> Result<(), Failur
         std::process::exit(i32::from(Exit::Signal as u8));
     });
     watching.abort();
+    registrar.stop().await;
     fronts.close().await;
     log_counts(&engine.stats());
     // Blocking: it writes and syncs. Nothing else is left for this thread to do.
@@ -192,6 +202,9 @@ fn announcement(
     }
     for (name, value) in raw.changes() {
         line(format_args!("changed at run time: {name} = {value:?}"));
+    }
+    for address in &settings.name_servers {
+        line(format_args!("registers with the name server {address} as well"));
     }
     line(format_args!(
         "found {} messages waiting for their time, in a log of {} records",

@@ -70,6 +70,8 @@ pub struct Settings {
     pub ports: Ports,
     /// The cluster's name.
     pub cluster: String,
+    /// Name servers of other processes, `host:port`.
+    pub name_servers: Vec<String>,
     /// The broker's name, where it is not the saved one.
     pub broker_name: Option<String>,
     /// When a send is acknowledged.
@@ -223,6 +225,7 @@ impl Settings {
                 grpc: read(raw, "grpc_port", port)?,
             },
             cluster: read(raw, "cluster", value::name)?,
+            name_servers: read(raw, "name_servers", value::addresses)?,
             broker_name: read_optional(raw, "broker_name", value::name)?,
             flush: read(raw, "flush", |text| match text {
                 "sync" => Some(Flush::Sync),

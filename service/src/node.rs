@@ -69,6 +69,8 @@ pub enum NodeReply {
 pub struct Node {
     broker: Broker,
     names: NameServer,
+    /// How often the broker's topics have changed.
+    topic_changes: u64,
     replies: VecDeque<(RequestId, NodeReply)>,
 }
 
@@ -81,7 +83,8 @@ impl Node {
             address: config.store_host.to_string(),
         };
         let (broker, recovered) = Broker::open(disk, config, now)?;
-        let mut node = Self { broker, names: NameServer::beside(address), replies: VecDeque::new() };
+        let mut node =
+            Self { broker, names: NameServer::beside(address), topic_changes: 0, replies: VecDeque::new() };
         node.register_topics();
         Ok((node, recovered))
     }
@@ -90,9 +93,11 @@ impl Node {
         // A topic that was made again is among both.
         for topic in self.broker.take_deleted_topics() {
             self.names.remove(&topic);
+            self.topic_changes += 1;
         }
         for topic in self.broker.take_changed_topics() {
             self.names.update(&topic);
+            self.topic_changes += 1;
         }
     }
 
@@ -187,6 +192,11 @@ impl Node {
     /// What a clean stop leaves to be done once nothing is asked any more: see [`Broker::shutdown_work`].
     pub fn shutdown_work(&mut self) -> Option<Work> {
         self.broker.shutdown_work()
+    }
+
+    /// How often its broker's topics have changed since it was opened, counting those it was opened with.
+    pub fn topic_changes(&self) -> u64 {
+        self.topic_changes
     }
 
     /// Its broker.

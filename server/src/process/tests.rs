@@ -45,6 +45,7 @@ fn what_names_a_file_an_address_or_nothing_is_not_changed() {
         "brokerIP1",
         "listenPort",
         "admin_networks",
+        "namesrvAddr",
     ] {
         let refused = change(&process, name, "/tmp/elsewhere").unwrap_err();
         assert_eq!(refused, ChangeError::Fixed { name: name.to_owned() });

@@ -16,7 +16,7 @@ pub struct Key {
 }
 
 /// Every setting there is, in the order a person would ask for them.
-pub const KEYS: [Key; 26] = [
+pub const KEYS: [Key; 27] = [
     Key {
         name: "data",
         default: "duemq-data",
@@ -64,6 +64,12 @@ pub const KEYS: [Key; 26] = [
         default: "",
         wanted: "1 to 127 letters, digits, _ or -; empty for the name saved at the first start, duemq-<host>",
         meaning: "the broker's name; recall and receipt handles carry it, so it stays for the life of the data",
+    },
+    Key {
+        name: "name_servers",
+        default: "",
+        wanted: "addresses such as 10.0.0.9:9876 separated by blanks, or a list of them; empty for none",
+        meaning: "name servers of other processes, where this broker registers besides its own",
     },
     Key {
         name: "flush",
@@ -195,6 +201,14 @@ fn seconds(value: &str) -> String {
     format!("{value}s")
 }
 
+fn blanks(value: &str) -> String {
+    value.replace(';', " ")
+}
+
+fn semicolons(value: &str) -> String {
+    value.split_whitespace().collect::<Vec<_>>().join(";")
+}
+
 fn flush_type(value: &str) -> String {
     match value {
         "SYNC_FLUSH" => "sync".to_owned(),
@@ -220,13 +234,14 @@ fn show_bytes(value: &str) -> String {
 }
 
 /// Every name of RocketMQ's that is understood.
-pub const ALIASES: [Alias; 17] = [
+pub const ALIASES: [Alias; 18] = [
     Alias { name: "storePathRootDir", key: "data", translate: same, show: same },
     Alias { name: "brokerIP1", key: "advertise", translate: same, show: same },
     Alias { name: "listenPort", key: "broker_port", translate: same, show: same },
     Alias { name: "grpcServerPort", key: "grpc_port", translate: same, show: same },
     Alias { name: "brokerClusterName", key: "cluster", translate: same, show: same },
     Alias { name: "brokerName", key: "broker_name", translate: same, show: same },
+    Alias { name: "namesrvAddr", key: "name_servers", translate: blanks, show: semicolons },
     Alias { name: "flushDiskType", key: "flush", translate: flush_type, show: show_flush },
     Alias { name: "timerMaxDelaySec", key: "max_delay", translate: seconds, show: show_seconds },
     Alias { name: "messageDelayLevel", key: "delay_levels", translate: same, show: same },
@@ -239,6 +254,9 @@ pub const ALIASES: [Alias; 17] = [
     Alias { name: "defaultTopicQueueNums", key: "default_queues", translate: same, show: same },
     Alias { name: "mappedFileSizeCommitLog", key: "log_segment_bytes", translate: same, show: show_bytes },
 ];
+
+/// Settings that may be written as a list of texts, which is the same as the texts with blanks between.
+pub const LISTS: [&str; 3] = ["name_servers", "admin_networks", "delay_levels"];
 
 /// The setting of that name; panics where there is none, since names are only written in this crate.
 pub fn key(name: &str) -> &'static Key {

@@ -1,7 +1,7 @@
 //! Settings as they were written: which keys, what text, and by whom. Nothing is judged here but the names.
 
 use super::SettingsError;
-use super::keys::{ALIASES, KEYS};
+use super::keys::{ALIASES, KEYS, LISTS};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,8 @@ impl Raw {
         }
     }
 
-    /// Reads the settings of a TOML file: keys at its top, each with a text, a number or a truth value.
+    /// Reads the settings of a TOML file: keys at its top, each with a text, a number or a truth value; some also
+    /// with a list of texts.
     pub fn read_file(&mut self, path: &Path) -> Result<(), SettingsError> {
         for (name, text) in read_table(path)? {
             self.set(&name, &text, Origin::File(path.to_owned()))?;
@@ -156,6 +157,11 @@ fn meaning(name: &str, text: &str, origin: &Origin) -> Result<(&'static str, Str
     }
 }
 
+/// Whether a setting, by our name, may be written as a list of texts.
+fn is_list(key: &str) -> bool {
+    LISTS.contains(&key)
+}
+
 /// The keys at the top of a TOML file, each with a text, a number or a truth value.
 fn read_table(path: &Path) -> Result<Vec<(String, String)>, SettingsError> {
     let text = std::fs::read_to_string(path)
@@ -167,6 +173,9 @@ fn read_table(path: &Path) -> Result<Vec<(String, String)>, SettingsError> {
         toml::Value::String(text) => Ok((key, text)),
         toml::Value::Integer(number) => Ok((key, number.to_string())),
         toml::Value::Boolean(truth) => Ok((key, truth.to_string())),
+        toml::Value::Array(list) if is_list(&key) && list.iter().all(toml::Value::is_str) => {
+            Ok((key, list.iter().filter_map(toml::Value::as_str).collect::<Vec<_>>().join(" ")))
+        }
         other => Err(SettingsError::NotOneValue { key, found: other.type_str(), path: path.to_owned() }),
     };
     table.into_iter().map(text).collect()

@@ -83,6 +83,11 @@ fn each_bad_value_is_refused_with_its_key_value_and_range() {
         ("listen", "no such host.invalid", "IP address"),
         ("admin_networks", "10.0.0.0/33", "10.1.0.0/16"),
         ("admin_networks", "10.0.0.0", "10.1.0.0/16"),
+        ("name_servers", "10.0.0.9", "10.0.0.9:9876"),
+        ("name_servers", "10.0.0.9:0", "10.0.0.9:9876"),
+        ("name_servers", ":9876", "10.0.0.9:9876"),
+        ("name_servers", "::1:9876", "10.0.0.9:9876"),
+        ("namesrvAddr", "a:9876,b:9876", "10.0.0.9:9876"),
         ("log", "xml", "json"),
         ("data", "", "folder"),
     ];
@@ -200,4 +205,29 @@ fn a_table_in_the_file_is_refused_with_its_key() {
     std::fs::write(&path, "[tls]\ncert = 'x'").unwrap();
     let said = Raw::default().read_file(&path).unwrap_err().to_string();
     assert!(said.contains("tls is table"), "{said}");
+}
+
+#[test]
+fn name_servers_may_be_written_as_a_list_and_as_rocketmq_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("duemq.toml");
+    let read = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        let mut raw = Raw::default();
+        raw.read_file(&path)?;
+        Settings::check(&raw)
+    };
+    let expected = ["names.example:9876", "[::1]:1"];
+    for text in [
+        "name_servers = [\"names.example:9876\", \"[::1]:1\"]",
+        "name_servers = \"names.example:9876 [::1]:1\"",
+        "namesrvAddr = \"names.example:9876;[::1]:1\"",
+    ] {
+        assert_eq!(read(text).unwrap().name_servers, expected, "{text}");
+    }
+    let none: [&str; 0] = [];
+    assert_eq!(read("name_servers = []").unwrap().name_servers, none);
+    for text in ["name_servers = [1]", "listen = [\"127.0.0.1\"]"] {
+        assert!(matches!(read(text), Err(SettingsError::NotOneValue { .. })), "{text}");
+    }
 }

@@ -56,6 +56,19 @@ pub fn host(text: &str) -> Option<IpAddr> {
     found.iter().find(|ip| ip.is_ipv4()).or(found.first()).copied()
 }
 
+/// Addresses separated by blanks, each a host, `:` and a port.
+pub fn addresses(text: &str) -> Option<Vec<String>> {
+    let is_address = |word: &str| {
+        let (host, port) = word.rsplit_once(':')?;
+        let is_host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+            Some(ip) => ip.parse::<std::net::Ipv6Addr>().is_ok(),
+            None => !host.is_empty() && host.chars().all(|c| is_name_character(c) || c == '.'),
+        };
+        number(port, 1, 65_535).filter(|_| is_host).map(|_| word.to_owned())
+    };
+    text.split_whitespace().map(is_address).collect()
+}
+
 /// Networks separated by blanks, each an address, `/` and how many bits its members share.
 pub fn networks(text: &str) -> Option<Vec<Network>> {
     text.split_whitespace()

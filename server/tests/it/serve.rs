@@ -158,3 +158,28 @@ fn an_address_that_is_told_and_not_listened_on_is_warned_of() {
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("set listen as well"), "{said}");
 }
+
+#[test]
+fn a_broker_is_found_at_the_name_server_of_another_process_as_long_as_it_runs() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let names = Server::ready(one.path(), &["--set", "auto_create_topics=false"]);
+    let name_servers = format!("name_servers={}", names.namesrv());
+    let broker = Server::ready(two.path(), &["--set", &name_servers, "--set", "broker_name=second"]);
+    assert!(
+        broker.told.contains(&format!("registers with the name server {}", names.namesrv())),
+        "{}",
+        broker.told
+    );
+    printed(&broker.run(&["topic", "create", "elsewhere", "--queues", "3"]));
+    printed(&broker.run(&["send", "elsewhere", "hello"]));
+    let receive = ["receive", "elsewhere", "--group", "g", "--count", "1", "--timeout", "50s"];
+    let received = printed(&names.run(&receive));
+    assert!(received.starts_with("hello\n"), "{received}");
+    printed(&names.run(&["send", "elsewhere", "from afar"]));
+    let (code, said) = complained(&names.run(&["send", "nowhere", "hello"]));
+    assert_eq!(code, Some(1), "{said}");
+    broker.stop();
+    let (code, said) = complained(&names.run(&["send", "elsewhere", "hello"]));
+    assert!(code == Some(1) && said.contains("duemq topic create elsewhere"), "{said}");
+    names.stop();
+}
