@@ -34,8 +34,7 @@ impl Broker {
         let (found, lost): (Vec<_>, Vec<_>) = unordered.into_iter().partition(|ended| known(ended).is_some());
         let extents = found.iter().filter_map(known).collect();
         for ended in lost {
-            self.leases.ended(&ended);
-            self.commit_popped(&ended.key);
+            self.finished(&ended);
         }
         if !found.is_empty() {
             self.read(extents, Then::Redeliver(found));
@@ -63,9 +62,16 @@ impl Broker {
                 continue;
             }
             self.redeliver_one(&ended, &bytes);
-            self.leases.ended(&ended);
-            self.commit_popped(&ended.key);
+            self.finished(&ended);
         }
+    }
+
+    /// A message whose lease has ended lies elsewhere now, or nowhere: its queue goes on behind it. An ordered one
+    /// was locked until now.
+    fn finished(&mut self, ended: &Ended) {
+        self.leases.ended(ended);
+        self.commit_popped(&ended.key);
+        self.pop_touched.insert(self.pop_retries.popped(ended.key.topic));
     }
 
     fn redeliver_one(&mut self, ended: &Ended, bytes: &Bytes) {

@@ -6,6 +6,7 @@ mod consume;
 mod deliver;
 mod filter;
 mod handover;
+mod lease;
 mod members;
 mod pop;
 mod recall;
