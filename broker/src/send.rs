@@ -95,7 +95,7 @@ pub enum SendRefusal {
         queues: u32,
     },
     /// The caller's: the message is of another kind than the topic takes.
-    #[error("topic {topic} takes {takes:?} messages, this one is {is:?}")]
+    #[error("topic {topic} takes {} messages, this one is {}", takes.as_str(), is.as_str())]
     WrongKind {
         /// The topic asked for.
         topic: TopicName,

@@ -10,7 +10,7 @@ pub(crate) async fn cluster(caller: &Caller) -> Answered {
     let mut info = ClusterInfo::default();
     for data in caller.service.brokers().await? {
         info.cluster_addr_table.entry(data.cluster.clone()).or_default().push(data.name.clone());
-        info.broker_addr_table.insert(data.name.clone(), broker(&data));
+        info.broker_addr_table.insert(data.name.clone(), broker(caller, &data));
     }
     Ok(Answer::with_body(json::write(&info)))
 }

@@ -18,12 +18,12 @@ pub(crate) async fn route(caller: &Caller, request: &Command) -> Answered {
         Refused::new(ResponseCode::TopicNotExist, &why)
     };
     let route = route.ok_or_else(unknown)?;
-    Ok(Answer::with_body(json::write(&data(&route))))
+    Ok(Answer::with_body(json::write(&data(caller, &route))))
 }
 
-fn data(route: &Route) -> TopicRouteData {
+fn data(caller: &Caller, route: &Route) -> TopicRouteData {
     TopicRouteData {
-        broker_datas: route.brokers.iter().map(broker).collect(),
+        broker_datas: route.brokers.iter().map(|known| broker(caller, known)).collect(),
         queue_datas: route
             .queues
             .iter()
@@ -39,10 +39,12 @@ fn data(route: &Route) -> TopicRouteData {
     }
 }
 
-/// A broker as it is told of.
-pub(crate) fn broker(broker: &nameserver::BrokerData) -> BrokerData {
+/// A broker as it is told of: our own at the address that is meant for clients of this port.
+pub(crate) fn broker(caller: &Caller, broker: &nameserver::BrokerData) -> BrokerData {
+    let (ours, told) = (caller.settings.store_host.to_string(), caller.settings.route_host.to_string());
+    let shown = |address: &String| if *address == ours { told.clone() } else { address.clone() };
     BrokerData {
-        broker_addrs: broker.addresses.clone(),
+        broker_addrs: broker.addresses.iter().map(|(id, address)| (*id, shown(address))).collect(),
         broker_name: broker.name.clone(),
         cluster: broker.cluster.clone(),
         enable_acting_master: false,

@@ -9,6 +9,9 @@ use wire::remoting::frame;
 pub struct Settings {
     /// The address that clients reach the broker at; offset message ids hold it.
     pub store_host: SocketAddr,
+    /// The address by which clients of this port are told to reach that broker; another one on the proxy's port,
+    /// which tells them its own.
+    pub route_host: SocketAddr,
     /// The region told to producers.
     pub region: String,
     /// Whether producers shall trace.
@@ -38,6 +41,7 @@ impl Settings {
     pub fn new(store_host: SocketAddr) -> Self {
         Self {
             store_host,
+            route_host: store_host,
             region: "DefaultRegion".to_owned(),
             trace_on: true,
             auto_create_topics: true,

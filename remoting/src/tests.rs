@@ -9,6 +9,7 @@ mod filter;
 mod foreign;
 mod message;
 mod pop;
+mod proxy;
 mod reply;
 mod tools;
 mod transaction;

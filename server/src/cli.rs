@@ -103,6 +103,9 @@ pub struct Serve {
     /// The broker's port; the one two below it is opened as well [default: 10911].
     #[arg(long, value_name = "PORT")]
     broker_port: Option<String>,
+    /// The proxy's remoting port [default: 8080].
+    #[arg(long, value_name = "PORT")]
+    proxy_port: Option<String>,
     /// The gRPC port [default: 8081].
     #[arg(long, value_name = "PORT")]
     grpc_port: Option<String>,
@@ -127,6 +130,7 @@ impl Serve {
             ("advertise", &self.advertise),
             ("namesrv_port", &self.namesrv_port),
             ("broker_port", &self.broker_port),
+            ("proxy_port", &self.proxy_port),
             ("grpc_port", &self.grpc_port),
             ("flush", &self.flush),
             ("log", &self.log),

@@ -8,7 +8,7 @@ mod door;
 
 #[cfg(test)]
 use door::OpenError;
-pub use door::{Io, open};
+pub use door::{HTTP2, Io, open};
 
 use crate::settings::{Ports, Settings};
 use std::fmt;
@@ -36,19 +36,22 @@ pub enum Door {
     Broker,
     /// The broker once more, two ports below: RocketMQ's «VIP channel».
     BrokerSecond,
+    /// The proxy, by remoting: it tells clients no other port than itself. gRPC as well.
+    Proxy,
     /// gRPC.
     Grpc,
 }
 
 impl Door {
     /// All of them, in the order they are told of.
-    pub const ALL: [Self; 4] = [Self::NameServer, Self::Broker, Self::BrokerSecond, Self::Grpc];
+    pub const ALL: [Self; 5] = [Self::NameServer, Self::Broker, Self::BrokerSecond, Self::Proxy, Self::Grpc];
 
     /// The setting that moves it.
     pub const fn key(self) -> &'static str {
         match self {
             Self::NameServer => "namesrv_port",
             Self::Broker | Self::BrokerSecond => "broker_port",
+            Self::Proxy => "proxy_port",
             Self::Grpc => "grpc_port",
         }
     }
@@ -58,6 +61,7 @@ impl Door {
         match self {
             Self::NameServer => "--namesrv-port",
             Self::Broker | Self::BrokerSecond => "--broker-port",
+            Self::Proxy => "--proxy-port",
             Self::Grpc => "--grpc-port",
         }
     }
@@ -67,6 +71,7 @@ impl Door {
             Self::NameServer => ports.namesrv,
             Self::Broker => ports.broker,
             Self::BrokerSecond => ports.second(),
+            Self::Proxy => ports.proxy,
             Self::Grpc => ports.grpc,
         }
     }
@@ -78,6 +83,7 @@ impl fmt::Display for Door {
             Self::NameServer => "name server",
             Self::Broker => "broker",
             Self::BrokerSecond => "broker, second port",
+            Self::Proxy => "proxy",
             Self::Grpc => "gRPC",
         })
     }

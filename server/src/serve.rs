@@ -194,6 +194,10 @@ fn announcement(
             Door::BrokerSecond => {
                 line(format_args!("{port:>6}  broker once more, where some clients look for it"));
             }
+            Door::Proxy => line(format_args!(
+                "{port:>6}  proxy: remoting clients that are given {}:{port} alone need no other port",
+                settings.advertise
+            )),
             Door::Grpc => line(format_args!(
                 "{port:>6}  gRPC: plaintext, or TLS with the certificate {}",
                 shown(&tls.cert)
@@ -260,6 +264,15 @@ impl Settings {
         }
     }
 
+    /// The same, for the proxy's port at `proxy`: clients come to no other, and what they send must be of its topic's kind.
+    fn remoting_proxy(&self, store_host: SocketAddr, proxy: SocketAddr) -> remoting::Settings {
+        remoting::Settings {
+            route_host: proxy,
+            check_kind: self.check_message_types,
+            ..self.remoting(store_host)
+        }
+    }
+
     /// What the gRPC front is told of them.
     fn proxy(&self) -> proxy::Settings {
         proxy::Settings {
@@ -303,6 +316,22 @@ fn exit_of_start(error: &StartError) -> Exit {
     }
 }
 
+/// Where the gRPC front takes connections over.
+type HandOver = mpsc::Sender<std::io::Result<proxy::Accepted<listen::Io>>>;
+
+/// The remoting front behind one port.
+#[derive(Clone)]
+struct Remoting {
+    service: Arc<dyn Service>,
+    settings: Arc<remoting::Settings>,
+}
+
+impl Remoting {
+    async fn serve(self, io: listen::Io, peer: SocketAddr, leaving: CancellationToken) {
+        remoting::serve_connection(io, peer, self.service, self.settings, leaving).await;
+    }
+}
+
 /// The fronts, each behind its ports.
 struct Fronts {
     /// No new clients.
@@ -326,14 +355,22 @@ impl Fronts {
             tasks: TaskTracker::new(),
         };
         let room = Room::new(settings.max_connections);
-        let remoting = Arc::new(settings.remoting(store_host));
+        let proxy = SocketAddr::new(settings.advertise, port_of(&listeners, Door::Proxy));
+        let remoting =
+            Remoting { service: Arc::clone(&service), settings: Arc::new(settings.remoting(store_host)) };
+        let remoting_proxy =
+            Remoting { settings: Arc::new(settings.remoting_proxy(store_host, proxy)), ..remoting.clone() };
         let (hand_over, handed_over) = mpsc::channel(HANDED_OVER);
         for listener in listeners {
-            if listener.door == Door::Grpc {
-                fronts.grpc_door(listener, &room, tls, &hand_over);
-            } else {
-                fronts.remoting_door(listener, &room, tls, &service, &remoting);
-            }
+            let hand_over = || hand_over.clone();
+            let (remoting, grpc, tls) = match listener.door {
+                Door::Grpc => (None, Some(hand_over()), &tls.grpc),
+                Door::Proxy => (Some(remoting_proxy.clone()), Some(hand_over()), &tls.grpc),
+                Door::NameServer | Door::Broker | Door::BrokerSecond => {
+                    (Some(remoting.clone()), None, &tls.remoting)
+                }
+            };
+            fronts.door(listener, &room, Arc::clone(tls), remoting, grpc);
         }
         let proxy = proxy::Proxy::new(service, settings.proxy());
         let serving = proxy.serve(ReceiverStream::new(handed_over), fronts.leaving.clone());
@@ -345,44 +382,30 @@ impl Fronts {
         fronts
     }
 
-    fn remoting_door(
+    /// Lets clients in by a port, each to the front whose protocol it speaks; one of the two is there.
+    fn door(
         &self,
         listener: Listener,
         room: &Room,
-        tls: &Tls,
-        service: &Arc<dyn Service>,
-        settings: &Arc<remoting::Settings>,
+        tls: Arc<rustls::ServerConfig>,
+        remoting: Option<Remoting>,
+        grpc: Option<HandOver>,
     ) {
-        let (service, settings, tls) = (Arc::clone(service), Arc::clone(settings), Arc::clone(&tls.remoting));
         let (tasks, leaving) = (self.tasks.clone(), self.leaving.clone());
         let greet = move |stream: TcpStream, peer: SocketAddr, place: Place| {
-            let (service, settings, tls) = (Arc::clone(&service), Arc::clone(&settings), Arc::clone(&tls));
-            let leaving = leaving.clone();
-            tasks.spawn(async move {
-                if let Some(io) = opened(stream, peer, place, tls, &leaving).await {
-                    remoting::serve_connection(io, peer, service, settings, leaving).await;
-                }
-            });
-        };
-        self.tasks.spawn(listen::accept(listener, room.clone(), self.closing.clone(), greet));
-    }
-
-    fn grpc_door(
-        &self,
-        listener: Listener,
-        room: &Room,
-        tls: &Tls,
-        hand_over: &mpsc::Sender<std::io::Result<proxy::Accepted<listen::Io>>>,
-    ) {
-        let (hand_over, tls) = (hand_over.clone(), Arc::clone(&tls.grpc));
-        let (tasks, leaving) = (self.tasks.clone(), self.leaving.clone());
-        let greet = move |stream: TcpStream, peer: SocketAddr, place: Place| {
-            let (hand_over, tls, leaving) = (hand_over.clone(), Arc::clone(&tls), leaving.clone());
+            let (tls, leaving) = (Arc::clone(&tls), leaving.clone());
+            let (remoting, grpc) = (remoting.clone(), grpc.clone());
             tasks.spawn(async move {
                 let Ok(local) = stream.local_addr() else { return };
-                if let Some(io) = opened(stream, peer, place, tls, &leaving).await {
+                let Some(io) = opened(stream, peer, place, tls, &leaving).await else { return };
+                match (remoting, grpc) {
+                    (Some(remoting), None) => remoting.serve(io, peer, leaving).await,
+                    (Some(remoting), Some(_)) if !io.speaks_http2() => {
+                        remoting.serve(io, peer, leaving).await
+                    }
                     // An error means that the front has ended; its clients have nowhere to go.
-                    let _ = hand_over.send(Ok(proxy::Accepted { io, peer, local })).await;
+                    (_, Some(grpc)) => drop(grpc.send(Ok(proxy::Accepted { io, peer, local })).await),
+                    (None, None) => unreachable!("a port has a front behind it"),
                 }
             });
         };

@@ -28,6 +28,8 @@ pub struct Ports {
     pub namesrv: u16,
     /// The broker's.
     pub broker: u16,
+    /// The proxy's, by remoting.
+    pub proxy: u16,
     /// The gRPC front's.
     pub grpc: u16,
 }
@@ -84,7 +86,7 @@ pub struct Settings {
     pub use_delay_level: bool,
     /// Whether arbitrary due times are taken.
     pub timer_enabled: bool,
-    /// Whether gRPC's messages must be of their topic's type.
+    /// Whether messages by gRPC, and by the proxy's port, must be of their topic's type.
     pub check_message_types: bool,
     /// The longest body, in bytes.
     pub max_body_bytes: usize,
@@ -222,6 +224,7 @@ impl Settings {
             ports: Ports {
                 namesrv: read(raw, "namesrv_port", port)?,
                 broker: read(raw, "broker_port", |text| port(text).filter(|&port| port == 0 || port >= 3))?,
+                proxy: read(raw, "proxy_port", port)?,
                 grpc: read(raw, "grpc_port", port)?,
             },
             cluster: read(raw, "cluster", value::name)?,

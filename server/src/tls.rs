@@ -6,6 +6,7 @@
 //! The files are looked at while the server runs: a certificate that was replaced is shown to whoever comes next.
 //! Connections that are open keep theirs.
 
+use crate::listen::HTTP2;
 use crate::settings::{OwnCertificate, Settings};
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
@@ -26,9 +27,10 @@ const KEY_FILE: &str = "tls-key.pem";
 /// How TLS is spoken at each kind of door.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// At the gRPC port: HTTP/2 is agreed on in the handshake, as its clients ask for.
+    /// At the gRPC port and the proxy's: HTTP/2 is agreed on in the handshake where the client asks for it, as
+    /// gRPC's do and remoting's do not.
     pub grpc: Arc<ServerConfig>,
-    /// At the remoting ports: nothing is agreed on.
+    /// At the other remoting ports: nothing is agreed on.
     pub remoting: Arc<ServerConfig>,
     /// The certificate's file, for people who want their clients to check it.
     pub cert: PathBuf,
@@ -116,7 +118,7 @@ impl Tls {
             .with_no_client_auth()
             .with_cert_resolver(resolver);
         let mut grpc = remoting.clone();
-        grpc.alpn_protocols = vec![b"h2".to_vec()];
+        grpc.alpn_protocols = vec![HTTP2.to_vec()];
         Ok(Self { grpc: Arc::new(grpc), remoting: Arc::new(remoting), cert, key, written, shown })
     }
 

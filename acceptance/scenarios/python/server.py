@@ -54,7 +54,7 @@ class Server:
         log = open(os.path.join(self.folder, "log"), "ab")
         self.process = subprocess.Popen(
             [DUEMQ, "serve", "--data", os.path.join(self.folder, "data"), "--namesrv-port", str(self.namesrv),
-             "--broker-port", str(self.broker), "--grpc-port", str(self.grpc), *self.flags],
+             "--broker-port", str(self.broker), "--proxy-port", "0", "--grpc-port", str(self.grpc), *self.flags],
             stdout=subprocess.PIPE, stderr=log, text=True)
         log.close()
         for line in self.process.stdout:

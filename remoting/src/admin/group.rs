@@ -64,7 +64,7 @@ pub(crate) async fn topics_of(caller: &Caller, request: &Command) -> Answered {
         Err(_) => Vec::new(),
     };
     let topics = topics.iter().map(ToString::to_string).collect();
-    Ok(names(topics, Some(caller.settings.store_host.to_string())))
+    Ok(names(topics, Some(caller.settings.route_host.to_string())))
 }
 
 pub(crate) async fn subscription(caller: &Caller, request: &Command) -> Answered {

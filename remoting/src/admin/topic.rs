@@ -3,6 +3,7 @@
 use super::version;
 use crate::answer::{Answer, Answered, Refused};
 use crate::caller::Caller;
+use crate::route::broker;
 use crate::topic;
 use broker::{
     CreateTopic, DeleteTopic, DeleteTopicError, GetEntries, GetEntriesError, GetGroupsOf, GetTopics,
@@ -68,7 +69,8 @@ pub(crate) async fn system_of_name_server(caller: &Caller) -> Answered {
     let names_of_brokers = brokers.iter().map(|broker| broker.name.as_str());
     let all = clusters.into_iter().chain(names_of_brokers).map(str::to_owned).collect();
     let one = brokers.iter().find(|broker| broker.local).or(brokers.first());
-    Ok(names(all, one.and_then(|broker| broker.addresses.values().next().cloned())))
+    let told = one.map(|one| broker(caller, one));
+    Ok(names(all, told.and_then(|told| told.broker_addrs.into_values().next())))
 }
 
 pub(crate) async fn system(caller: &Caller) -> Answered {
@@ -83,7 +85,7 @@ pub(crate) async fn system(caller: &Caller) -> Answered {
     };
     let system =
         topics.iter().map(|topic| topic.name.as_str()).filter(|name| is_system_topic(name) || own(name));
-    Ok(names(system.map(str::to_owned).collect(), Some(caller.settings.store_host.to_string())))
+    Ok(names(system.map(str::to_owned).collect(), Some(caller.settings.route_host.to_string())))
 }
 
 /// No topic is of a unit.

@@ -17,6 +17,13 @@ const FIRST_BYTE: Duration = Duration::from_secs(30);
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// The first byte of every word of HTTP, HTTP/2's preface among them. A remoting frame that begins with it would be
+/// 1.3 GiB long.
+const HTTP: u8 = b'P';
+
+/// The name by which HTTP/2 is agreed on in a TLS handshake.
+pub const HTTP2: &[u8] = b"h2";
+
 /// The first byte of every TLS record that holds a handshake. No remoting frame begins with it (it would be
 /// 352 MiB long), and no HTTP/2 preface, which begins with `P`.
 const TLS_HANDSHAKE: u8 = 0x16;
@@ -25,6 +32,8 @@ const TLS_HANDSHAKE: u8 = 0x16;
 #[derive(Debug)]
 pub struct Io {
     stream: Stream,
+    /// Whether its client speaks HTTP/2.
+    http2: bool,
     /// Held until the connection ends.
     _place: Place,
 }
@@ -61,11 +70,19 @@ pub async fn open(stream: TcpStream, place: Place, tls: Arc<rustls::ServerConfig
         return Err(OpenError::Left);
     }
     if first[0] != TLS_HANDSHAKE {
-        return Ok(Io { stream: Stream::Plain(stream), _place: place });
+        return Ok(Io { stream: Stream::Plain(stream), http2: first[0] == HTTP, _place: place });
     }
     let handshake = TlsAcceptor::from(tls).accept(stream);
     let stream = tokio::time::timeout(HANDSHAKE, handshake).await.map_err(|_| OpenError::SlowHandshake)??;
-    Ok(Io { stream: Stream::Tls(Box::new(stream)), _place: place })
+    let http2 = stream.get_ref().1.alpn_protocol() == Some(HTTP2);
+    Ok(Io { stream: Stream::Tls(Box::new(stream)), http2, _place: place })
+}
+
+impl Io {
+    /// Whether the client speaks HTTP/2: by its first byte, or by what was agreed on in its handshake.
+    pub fn speaks_http2(&self) -> bool {
+        self.http2
+    }
 }
 
 impl AsyncRead for Io {

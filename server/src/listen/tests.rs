@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 fn settings(data: &Path, more: &[(&str, &str)]) -> Settings {
     let mut raw = Raw::default();
-    let free = [("namesrv_port", "0"), ("broker_port", "0"), ("grpc_port", "0")];
+    let free = [("namesrv_port", "0"), ("broker_port", "0"), ("proxy_port", "0"), ("grpc_port", "0")];
     raw.set("data", data.to_str().unwrap(), Origin::Default).unwrap();
     for (key, text) in free.iter().chain(more) {
         let origin = if more.contains(&(key, text)) { Origin::Flag } else { Origin::File("test".into()) };
@@ -93,6 +93,26 @@ async fn plaintext_and_tls_come_in_by_the_same_port() {
 }
 
 #[tokio::test]
+async fn a_client_of_http_2_is_known_by_its_first_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings(folder.path(), &[]);
+    let tls = Tls::load(&settings).unwrap();
+    let listener = bind(&settings).unwrap().remove(0);
+    let room = Room::new(2);
+    // The other begins as a remoting frame of 91 bytes does.
+    for (said, http2) in [(&b"PRI * HTTP/2.0"[..], true), (&[0, 0, 0, 91], false)] {
+        let mut client = TcpStream::connect(listener.address).await.unwrap();
+        client.write_all(said).await.unwrap();
+        let (stream, _) = listener.tcp.accept().await.unwrap();
+        let mut io = open(stream, room.place().await, Arc::clone(&tls.grpc)).await.unwrap();
+        assert_eq!(io.speaks_http2(), http2);
+        let mut heard = vec![0; said.len()];
+        io.read_exact(&mut heard).await.unwrap();
+        assert_eq!(heard, said, "nothing of it is lost");
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_leaves_or_stumbles_is_told_apart_and_gives_its_place_back() {
     let folder = tempfile::tempdir().unwrap();
     let settings = settings(folder.path(), &[]);
@@ -153,7 +173,7 @@ async fn a_stopped_port_accepts_nobody() {
 
 #[test]
 fn a_port_that_two_of_ours_would_have_is_named_with_both() {
-    let ports = Ports { namesrv: 9876, broker: 9878, grpc: 8081 };
+    let ports = Ports { namesrv: 9876, broker: 9878, proxy: 8080, grpc: 8081 };
     let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
     let said = in_use(Door::BrokerSecond, local(9876), ports).to_string();
     for words in ["port 9876 is meant for two", "namesrv_port", "broker_port"] {

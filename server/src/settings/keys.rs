@@ -16,7 +16,7 @@ pub struct Key {
 }
 
 /// Every setting there is, in the order a person would ask for them.
-pub const KEYS: [Key; 27] = [
+pub const KEYS: [Key; 28] = [
     Key {
         name: "data",
         default: "duemq-data",
@@ -46,6 +46,12 @@ pub const KEYS: [Key; 27] = [
         default: "10911",
         wanted: "a port, 0 or 3 to 65535; 0 takes any free one",
         meaning: "the broker; the port two below it is opened as well, where some clients look for it",
+    },
+    Key {
+        name: "proxy_port",
+        default: "8080",
+        wanted: "a port, 0 to 65535; 0 takes any free one",
+        meaning: "the proxy: remoting clients that are given this address come to no other port; gRPC as well",
     },
     Key {
         name: "grpc_port",
@@ -105,7 +111,7 @@ pub const KEYS: [Key; 27] = [
         name: "check_message_types",
         default: "true",
         wanted: "true or false",
-        meaning: "whether a gRPC client's message must be of the type its topic was made for",
+        meaning: "whether a message by gRPC or by the proxy's port must be of the type its topic was made for",
     },
     Key {
         name: "max_body_bytes",
@@ -234,10 +240,11 @@ fn show_bytes(value: &str) -> String {
 }
 
 /// Every name of RocketMQ's that is understood.
-pub const ALIASES: [Alias; 18] = [
+pub const ALIASES: [Alias; 19] = [
     Alias { name: "storePathRootDir", key: "data", translate: same, show: same },
     Alias { name: "brokerIP1", key: "advertise", translate: same, show: same },
     Alias { name: "listenPort", key: "broker_port", translate: same, show: same },
+    Alias { name: "remotingListenPort", key: "proxy_port", translate: same, show: same },
     Alias { name: "grpcServerPort", key: "grpc_port", translate: same, show: same },
     Alias { name: "brokerClusterName", key: "cluster", translate: same, show: same },
     Alias { name: "brokerName", key: "broker_name", translate: same, show: same },

@@ -20,7 +20,7 @@ fn nothing_written_is_a_server_on_loopback_that_syncs() {
         (settings.listen, settings.advertise),
         (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 1]))
     );
-    assert_eq!(settings.ports, Ports { namesrv: 9876, broker: 10911, grpc: 8081 });
+    assert_eq!(settings.ports, Ports { namesrv: 9876, broker: 10911, proxy: 8080, grpc: 8081 });
     assert_eq!(settings.ports.second(), 10909);
     assert_eq!(settings.flush, Flush::Sync);
     assert_eq!(settings.max_delay_ms, 3653 * DAY_MS);
@@ -53,7 +53,7 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
     raw.read_file(&path).unwrap();
     let environment = [("DUEMQ_GRPC_PORT", "2"), ("DUEMQ_NAMESRV_PORT", "2"), ("HOME", "/")];
     raw.read_environment(environment.iter().map(|&(k, v)| (k.to_owned(), v.to_owned()))).unwrap();
-    assert_eq!(Settings::check(&raw).unwrap().ports, Ports { namesrv: 2, broker: 11, grpc: 3 });
+    assert_eq!(Settings::check(&raw).unwrap().ports, Ports { namesrv: 2, broker: 11, proxy: 8080, grpc: 3 });
 }
 
 #[test]

@@ -33,6 +33,25 @@ fn a_delayed_message_is_sent_and_received_on_time() {
 }
 
 #[test]
+fn a_client_that_is_given_the_proxys_port_alone_sends_and_receives() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::ready(folder.path(), &[]);
+    let run = |args: &[&str]| {
+        let proxy = format!("127.0.0.1:{}", server.port("proxy: "));
+        duemq(args).args(["--namesrv", &proxy]).output().unwrap()
+    };
+    printed(&run(&["topic", "create", "orders", "--type", "delay"]));
+    printed(&run(&["send", "orders", "cancel 4711", "--delay", "300ms"]));
+    let receive = ["receive", "orders", "--group", "workers", "--count", "1", "--timeout", "50s"];
+    let received = printed(&run(&receive));
+    assert!(received.contains("cancel 4711") && !received.contains("early"), "{received}");
+    let (code, said) = complained(&run(&["send", "orders", "not delayed"]));
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("DELAY") && said.contains("NORMAL"), "{said}");
+    server.stop();
+}
+
+#[test]
 fn a_group_continues_where_it_was_and_another_begins_at_the_beginning() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::ready(folder.path(), &[]);

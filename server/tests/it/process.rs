@@ -34,7 +34,7 @@ impl Server {
     pub fn start(data: &Path, more: &[&str]) -> Self {
         let data = data.to_str().unwrap();
         let mut args = vec!["serve", "--data", data];
-        for flag in ["--namesrv-port", "--broker-port", "--grpc-port"] {
+        for flag in ["--namesrv-port", "--broker-port", "--proxy-port", "--grpc-port"] {
             if !more.contains(&flag) {
                 args.extend([flag, "0"]);
             }

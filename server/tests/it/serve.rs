@@ -12,7 +12,7 @@ fn a_start_tells_the_folder_and_every_port() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::ready(folder.path(), &[]);
     assert!(server.told.contains(folder.path().canonicalize().unwrap().to_str().unwrap()), "{}", server.told);
-    for words in ["name server", "broker: ", "broker once more", "gRPC"] {
+    for words in ["name server", "broker: ", "broker once more", "proxy: ", "gRPC: "] {
         assert!(
             TcpStream::connect(("127.0.0.1", server.port(words))).is_ok(),
             "nobody is at the port of {words}"

@@ -42,7 +42,7 @@ fn a_certificate_of_the_operators_is_shown_and_replaced_without_a_restart() {
     let of = |flag: &str, path: &Path| format!("{flag}={}", path.display());
     let (set_cert, set_key) = (of("tls_cert", &cert), of("tls_key", &key));
     let server = Server::ready(&folder.path().join("data"), &["--set", &set_cert, "--set", &set_key]);
-    let ports = ["name server", "broker: ", "gRPC"].map(|words| server.port(words));
+    let ports = ["name server", "broker: ", "proxy: ", "gRPC: "].map(|words| server.port(words));
     let first = CertificateDer::from_pem_file(&cert).unwrap();
     assert!(ports.iter().all(|&port| comes_in(&first, port)), "it is shown at every port");
     make(&cert, &key);
