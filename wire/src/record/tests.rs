@@ -103,8 +103,8 @@ fn what_is_no_record_is_refused_with_the_place() {
     assert_eq!(Acks::decode(&[1, 255, 255, 255, 255]), Err(short));
     let trailing = RecordError::Trailing { record: "leases", at: 5, length: 6 };
     assert_eq!(Leases::decode(&[1, 0, 0, 0, 0, 0]), Err(trailing));
-    let unknown = RecordError::Unknown { record: "meta", field: "change", found: 11, known: 10 };
-    assert_eq!(Meta::decode(&[1, 11]), Err(unknown));
+    let unknown = RecordError::Unknown { record: "meta", field: "change", found: 12, known: 11 };
+    assert_eq!(Meta::decode(&[1, 12]), Err(unknown));
     let text = RecordError::NotUtf8 { record: "meta", field: "broker name" };
     assert_eq!(Meta::decode(&[1, 5, 1, 0, 0, 0, 0xFF]), Err(text));
     assert!(matches!(Meta::decode(&[1, 4, 1, 0, 0, 0, b' ']), Err(RecordError::Name { record: "meta", .. })));
