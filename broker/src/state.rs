@@ -200,7 +200,7 @@ fn apply_frame(what: u8, payload: &[u8], replay: &mut Replay, rest: &mut Rest) -
             record::Meta::PopRetry { retry, topic, group } => replay.pop_retries.put(retry, group, topic),
             record::Meta::ConsumeMode { topic, group, mode } => replay.consume_modes.put(group, topic, mode),
             record::Meta::Forbidden { topic, group, forbidden } => {
-                replay.forbidden.put(group, topic, forbidden)
+                replay.forbidden.put(group, topic, forbidden);
             }
             record::Meta::TopicDeleted { .. }
             | record::Meta::GroupDeleted { .. }

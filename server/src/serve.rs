@@ -401,7 +401,7 @@ impl Fronts {
                 match (remoting, grpc) {
                     (Some(remoting), None) => remoting.serve(io, peer, leaving).await,
                     (Some(remoting), Some(_)) if !io.speaks_http2() => {
-                        remoting.serve(io, peer, leaving).await
+                        remoting.serve(io, peer, leaving).await;
                     }
                     // An error means that the front has ended; its clients have nowhere to go.
                     (_, Some(grpc)) => drop(grpc.send(Ok(proxy::Accepted { io, peer, local })).await),
