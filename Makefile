@@ -41,9 +41,11 @@ fix: ## Write what check would complain of, where a tool can.
 sim: ## Run the whole-node simulation under a seed: make sim SEED=4711
 	$(CARGO) run --release --locked -p sim -- $(SEED)
 
-bench: ## Say what can be measured.
-	@echo 'There is no benchmark in this repository yet. What is measured in a test prints its figures:'
-	@echo '  make acceptance         lateness of delayed messages, in the PASS lines and histograms'
+bench: build ## Measure it, and Apache RocketMQ beside it; needs the standard ports and Maven (docs/performance.md).
+	$(CARGO) build --release --locked -p bench
+	rm -f $(TARGET)/bench.jsonl
+	bench/run $(TARGET)/bench.jsonl
+	bench/table $(TARGET)/bench.jsonl
 
 audit: ## Check licences, advisories and sources of all dependencies (cargo-deny).
 	@command -v cargo-deny > /dev/null || { echo 'cargo-deny is missing: cargo install --locked cargo-deny' >&2; exit 1; }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Each room and the rooms it may use. What is not listed is forbidden.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("model", &[]),
     ("wire", &["model"]),
     ("env", &["model"]),
@@ -21,6 +21,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("proxy", &["model", "wire", "broker", "nameserver", "service", "proto"]),
     ("server", &EVERYTHING),
     ("sim", &EVERYTHING),
+    ("bench", &["model", "wire", "client", "proto"]),
 ];
 
 const EVERYTHING: [&str; 13] = [
