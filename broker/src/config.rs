@@ -96,6 +96,8 @@ pub(crate) const QUEUES_MAX: u32 = 1024;
 pub(crate) const WAIT_MAX: Duration = Duration::from_secs(60);
 /// The longest a lease may be. Peer: `maxInvisibleTimeMills`, of the proxy.
 pub(crate) const INVISIBLE_MAX: Duration = Duration::from_hours(12);
+/// How long a lease that is renewed lasts at least after a restart: its client has yet to come back.
+pub(crate) const RENEWED_MIN: Duration = Duration::from_secs(30);
 /// How often committed offsets are written to the log, at most.
 pub(crate) const OFFSETS_EVERY: Duration = Duration::from_millis(100);
 /// How far ahead of their moment the bytes of due messages are read, in ms.

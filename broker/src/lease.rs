@@ -6,13 +6,14 @@
 //! its message back through the group's retry topic; in a group that consumes in order, from the queue
 //! itself, before all that lies behind it.
 
-use crate::config::RECORD_ENTRIES_MAX;
+use crate::config::{RECORD_ENTRIES_MAX, RENEWED_MIN};
 use crate::pop_retry::PopRetries;
 use crate::topic::Topics;
 use crate::{Broker, Pop};
 use journal::Kind;
 use model::{
-    GroupName, LogOffset, Monotonic, Now, QueueId, QueueOffset, Timestamp, Topic, TopicId, TopicName,
+    ClientId, GroupName, LogOffset, Monotonic, Now, QueueId, QueueOffset, Timestamp, Topic, TopicId,
+    TopicName,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -33,10 +34,12 @@ pub(crate) struct Key {
     pub(crate) queue_id: QueueId,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Lease {
     pop_time: i64,
     ends: Monotonic,
+    /// The client for whom it is renewed, where it is.
+    renewed_for: Option<ClientId>,
 }
 
 /// How far a group has popped a queue.
@@ -185,7 +188,8 @@ impl Leases {
         let ends = now.monotonic.after(ask.invisible);
         for &offset in offsets {
             progress.again.remove(&offset);
-            if let Some(old) = progress.leases.insert(offset, Lease { pop_time, ends }) {
+            let lease = Lease { pop_time, ends, renewed_for: ask.renewed_for.clone() };
+            if let Some(old) = progress.leases.insert(offset, lease) {
                 self.ends.remove(&(old.ends, key.clone(), offset));
             }
             self.ends.insert((ends, key.clone(), offset));
@@ -202,6 +206,7 @@ impl Leases {
             ordered: ask.ordered,
             attempt_id: ask.attempt_id.clone(),
             replaces: None,
+            renewed_for: text_of(ask.renewed_for.as_ref()),
         });
     }
 
@@ -226,11 +231,10 @@ impl Leases {
         let Some(progress) = self.progress.get_mut(key) else {
             return;
         };
-        let Some(lease) = progress.leases.get(&offset).copied().filter(|lease| lease.pop_time == pop_time)
-        else {
+        if progress.leases.get(&offset).is_none_or(|lease| lease.pop_time != pop_time) {
             return;
-        };
-        progress.leases.remove(&offset);
+        }
+        let lease = progress.leases.remove(&offset).expect("just seen");
         progress.attempts.remove(&offset);
         if progress.acked.len() >= ACKED_MAX {
             progress.acked.pop_first();
@@ -245,9 +249,9 @@ impl Leases {
         let progress = self.progress.get_mut(key).expect("a valid lease is held");
         let pop_time = progress.new_pop_time(now);
         let lease = progress.leases.get_mut(&offset).expect("a valid lease is held");
-        let old = *lease;
-        *lease = Lease { pop_time, ends: now.monotonic.after(invisible) };
-        let ends = lease.ends;
+        // Its client has said how long it wants: nobody renews it any more.
+        let ends = now.monotonic.after(invisible);
+        let old = std::mem::replace(lease, Lease { pop_time, ends, renewed_for: None });
         self.ends.remove(&(old.ends, key.clone(), offset));
         self.ends.insert((ends, key.clone(), offset));
         self.unlogged.push(LeaseEntry {
@@ -262,6 +266,7 @@ impl Leases {
             ordered: progress.ordered,
             attempt_id: progress.attempt_id.clone(),
             replaces: Some(old.pop_time),
+            renewed_for: None,
         });
         pop_time
     }
@@ -291,6 +296,7 @@ impl Leases {
             ordered: progress.ordered,
             attempt_id: progress.attempt_id.clone(),
             replaces: None,
+            renewed_for: text_of(lease.renewed_for.as_ref()),
         };
         self.unlogged.push(entry);
     }
@@ -302,6 +308,15 @@ impl Leases {
 
     pub(crate) fn next_end(&self) -> Option<Monotonic> {
         self.ends.first().map(|(at, ..)| *at)
+    }
+
+    /// Every lease that is renewed: whose, where, since when (ms since the epoch), until when, and for whom.
+    pub(crate) fn renewed(&self) -> impl Iterator<Item = (&Key, QueueOffset, i64, Monotonic, &ClientId)> {
+        self.progress.iter().flat_map(|(key, progress)| {
+            progress.leases.iter().filter_map(move |(&offset, lease)| {
+                Some((key, offset, lease.pop_time, lease.ends, lease.renewed_for.as_ref()?))
+            })
+        })
     }
 
     /// Takes a lease that is over by `now`.
@@ -398,7 +413,7 @@ impl Leases {
         for (offset, pop_time, ends, left_max) in leases {
             let left = ends.millis_since(now.wall).clamp(0, left_max.max(0)) as u64;
             let ends = now.monotonic.after(Duration::from_millis(left));
-            progress.leases.insert(offset, Lease { pop_time, ends });
+            progress.leases.insert(offset, Lease { pop_time, ends, renewed_for: None });
             self.ends.insert((ends, key.clone(), offset));
         }
         for (offset, attempts) in again {
@@ -411,6 +426,16 @@ impl Leases {
         self.progress.insert(key, progress);
     }
 
+    /// Takes back for whom a lease is renewed, and lets it last until that client can be back.
+    pub(crate) fn restore_renewed(&mut self, key: &Key, offset: QueueOffset, client: ClientId, now: Now) {
+        let lease = self.progress.get_mut(key).and_then(|progress| progress.leases.get_mut(&offset));
+        let Some(lease) = lease else { return };
+        let ends = lease.ends.max(now.monotonic.after(RENEWED_MIN));
+        self.ends.remove(&(lease.ends, key.clone(), offset));
+        self.ends.insert((ends, key.clone(), offset));
+        (lease.ends, lease.renewed_for) = (ends, Some(client));
+    }
+
     fn log_ack(&mut self, key: &Key, offset: QueueOffset, pop_time: i64) {
         self.unlogged_acks.push(AckEntry {
             group: key.group.to_string(),
@@ -421,7 +446,8 @@ impl Leases {
         });
     }
 
-    /// Takes a lease back from the log: what was left of its time goes on.
+    /// Takes a lease back from the log: what was left of its time goes on; of one that is renewed so much at least
+    /// that its client can come back.
     pub(crate) fn restore(&mut self, entry: LeaseEntry, now: Now) {
         let Ok(group) = GroupName::new(&entry.group) else {
             return;
@@ -434,10 +460,12 @@ impl Leases {
         progress.attempt_id = entry.attempt_id;
         let left = entry.pop_time.saturating_add(entry.invisible_ms).saturating_sub(now.wall.as_millis());
         let left = left.clamp(0, entry.invisible_ms.max(0)) as u64;
-        let ends = now.monotonic.after(Duration::from_millis(left));
+        let left = Duration::from_millis(left);
+        let renewed_for = entry.renewed_for.map(|client| ClientId(client.into()));
+        let ends = now.monotonic.after(if renewed_for.is_some() { left.max(RENEWED_MIN) } else { left });
         for offset in entry.offsets.into_iter().map(QueueOffset) {
             progress.again.remove(&offset);
-            let lease = Lease { pop_time: entry.pop_time, ends };
+            let lease = Lease { pop_time: entry.pop_time, ends, renewed_for: renewed_for.clone() };
             if let Some(old) = progress.leases.insert(offset, lease) {
                 self.ends.remove(&(old.ends, key.clone(), offset));
             }
@@ -492,9 +520,14 @@ impl Leases {
         let progress = self.progress.get_mut(&ended.key).expect("its lease was in it");
         progress.ending.remove(&ended.offset);
         let ends = now.monotonic.after(Duration::from_secs(1));
-        progress.leases.insert(ended.offset, Lease { pop_time: ended.pop_time, ends });
+        let lease = Lease { pop_time: ended.pop_time, ends, renewed_for: None };
+        progress.leases.insert(ended.offset, lease);
         self.ends.insert((ends, ended.key.clone(), ended.offset));
     }
+}
+
+fn text_of(client: Option<&ClientId>) -> Option<String> {
+    client.map(ToString::to_string)
 }
 
 impl Broker {

@@ -93,7 +93,7 @@ pub use pull::{Pull, PullError, PullOutcome, Pulled};
 pub use query::{Query, QueryError, View, ViewError};
 pub use recall::{Recall, RecallError, Recalled};
 pub use recover::Recovered;
-pub use renew::{Renew, RenewError};
+pub use renew::{GetRenewed, Renew, RenewError, Renewed};
 pub use request::{Reply, Request, RequestId, Verb};
 pub use reset::{CloneOffsets, ResetOffset, ResetOffsetError, ResetTo};
 pub use resume::{ResumeHalf, ResumeHalfError};
@@ -206,6 +206,7 @@ impl Broker {
             Request::EndTransaction(ask) => self.end_transaction(id, ask),
             Request::ResumeHalf(ask) => self.resume_half(id, ask),
             Request::Renew(ask) => self.renew(id, &ask),
+            Request::GetRenewed(GetRenewed) => self.get_renewed(id),
             Request::Pop(ask) => self.pop(id, ask),
             Request::Peek(ask) => self.peek(id, &ask),
             Request::Notification(ask) => self.notification(id, ask),

@@ -8,7 +8,7 @@ use crate::read::Then;
 use crate::{Broker, Reply, RequestId};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
-use model::{GroupName, Monotonic, NameError, QueueId, QueueOffset, TopicId, TopicName};
+use model::{ClientId, GroupName, Monotonic, NameError, QueueId, QueueOffset, TopicId, TopicName};
 use std::ops::Range;
 use std::time::Duration;
 use wire::receipt_handle::Retry;
@@ -37,6 +37,8 @@ pub struct Pop {
     pub ordered: bool,
     /// The same id gets the same messages again (ordered only).
     pub attempt_id: Option<String>,
+    /// The client for whom the leases are to be renewed until it acks: they are told again after a restart.
+    pub renewed_for: Option<ClientId>,
 }
 
 /// What a pop took. Empty where the wait ended without a message.
@@ -442,11 +444,7 @@ impl Broker {
     }
 
     fn handle_of(&self, item: &Item, pop_time: i64, ask: &Pop) -> ReceiptHandle {
-        let retry = match self.topics.by_id(item.key.topic).map(|topic| &topic.name) {
-            Some(name) if *name == ask.topic => Retry::Normal,
-            Some(name) if *name == TopicName::pop_retry_apart(&ask.group, &ask.topic) => Retry::RetryV2,
-            _ => Retry::RetryV1,
-        };
+        let retry = self.retry_form(item.key.topic, &ask.group, &ask.topic);
         ReceiptHandle {
             start_offset: item.start_offset.0,
             pop_time,
@@ -459,6 +457,15 @@ impl Broker {
             log_offset: Some(item.extent.at),
         }
     }
+
+    /// Which of the topics of a pair the topic `taken_from` is.
+    pub(crate) fn retry_form(&self, taken_from: TopicId, group: &GroupName, popped: &TopicName) -> Retry {
+        match self.topics.by_id(taken_from).map(|topic| &topic.name) {
+            Some(name) if name == popped => Retry::Normal,
+            Some(name) if *name == TopicName::pop_retry_apart(group, popped) => Retry::RetryV2,
+            _ => Retry::RetryV1,
+        }
+    }
 }
 
 /// The time asked for and the limit, both in ms, where a lease would be longer than one may be.
@@ -467,4 +474,4 @@ pub(crate) fn too_long(invisible: Duration) -> Option<(u128, u128)> {
 }
 
 /// What stands in a handle for the revive queue where the group consumes in order. Peer: `POP_ORDER_REVIVE_QUEUE`.
-const ORDERED: i32 = 999;
+pub(crate) const ORDERED: i32 = 999;

@@ -25,7 +25,7 @@ use crate::progress::{
 use crate::pull::{Pull, PullError, Pulled};
 use crate::query::{Query, QueryError, View, ViewError};
 use crate::recall::{Recall, RecallError, Recalled};
-use crate::renew::{Renew, RenewError};
+use crate::renew::{GetRenewed, Renew, RenewError, Renewed};
 use crate::reset::{CloneOffsets, ResetOffset, ResetOffsetError};
 use crate::resume::{ResumeHalf, ResumeHalfError};
 use crate::runtime::{Configure, GetRuntime, Runtime};
@@ -122,6 +122,8 @@ verbs! {
     ChangeInvisible(ChangeInvisible) -> Result<wire::ReceiptHandle, ChangeInvisibleError>;
     /// Let a lease go on for longer.
     Renew(Renew) -> Result<(), RenewError>;
+    /// Ask for all leases that are renewed.
+    GetRenewed(GetRenewed) -> Vec<Renewed>;
     /// Ask for a committed offset.
     QueryOffset(QueryOffset) -> Result<QueueOffset, QueryOffsetError>;
     /// Commit an offset.

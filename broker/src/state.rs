@@ -22,13 +22,14 @@
 //! | 7 | halves, each: log offset u64, bytes u32, checks u32, queue offset i64, ms to the next check u64, hash of the key u64 |
 //! | 8 | recalled messages, each: topic id u32, hash of the key u64, moment i64 |
 //! | 9 | leases of one group in one queue, see `push_progress` |
+//! | 10 | for whom leases are renewed, each: topic id u32, queue id u32, offset i64, group text, client text |
 
 use crate::Broker;
 use crate::lease::{Key, SavedProgress};
 use crate::recover::Replay;
 use crate::transaction::SavedHalf;
 use journal::Extent;
-use model::{GroupName, LogOffset, QueueId, QueueOffset, Timestamp, TopicId};
+use model::{ClientId, GroupName, LogOffset, QueueId, QueueOffset, Timestamp, TopicId};
 use std::time::Duration;
 use wire::record;
 
@@ -45,6 +46,7 @@ const PENDING: u8 = 6;
 const HALVES: u8 = 7;
 const RECALLED: u8 = 8;
 const PROGRESS: u8 = 9;
+const RENEWED: u8 = 10;
 
 /// A queue's ends at a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +170,19 @@ fn push_timed(broker: &Broker, into: &mut Vec<u8>) {
     for progress in broker.leases.save(broker.now) {
         frame(PROGRESS, into, |into| push_progress(&progress, into));
     }
+    if broker.leases.renewed().next().is_some() {
+        frame(RENEWED, into, |into| push_renewed(broker, into));
+    }
+}
+
+fn push_renewed(broker: &Broker, into: &mut Vec<u8>) {
+    for (key, offset, _, _, client) in broker.leases.renewed() {
+        into.extend_from_slice(&key.topic.0.to_le_bytes());
+        into.extend_from_slice(&key.queue_id.0.to_le_bytes());
+        into.extend_from_slice(&offset.0.to_le_bytes());
+        push_text(key.group.as_str(), into);
+        push_text(&client.0, into);
+    }
 }
 
 /// Puts back what a state file tells; `None` where it is none, or damaged.
@@ -261,6 +276,16 @@ fn apply_frame(what: u8, payload: &[u8], replay: &mut Replay, rest: &mut Rest) -
             }
         }
         PROGRESS => replay.leases.restore_saved(take_progress(&mut from)?, replay.now),
+        RENEWED => {
+            while !from.0.is_empty() {
+                let (topic, queue_id) = (TopicId(from.u32()?), QueueId(from.u32()?));
+                let offset = QueueOffset(from.i64()?);
+                let group = GroupName::new(&from.text()?).ok()?;
+                let client = ClientId(from.text()?.into());
+                let key = Key { group, topic, queue_id };
+                replay.leases.restore_renewed(&key, offset, client, replay.now);
+            }
+        }
         _ => return None,
     }
     Some(())

@@ -245,6 +245,7 @@ fn pop(from: &str, invisible_ms: u64, wait_ms: u64) -> Pop {
         filter: Filter::All,
         ordered: false,
         attempt_id: None,
+        renewed_for: None,
     }
 }
 

@@ -16,7 +16,7 @@ mod time;
 mod topic;
 
 pub use client::{ClientId, ConnectionId, ConsumeFrom, ConsumeKind, ConsumeMode, MessageModel};
-pub use group::Group;
+pub use group::{Group, Pauses, PausesError};
 pub use level::{LevelTable, LevelTableError};
 pub use message::{Message, Properties};
 pub use name::{GroupName, NameError, TopicName, is_system_topic};

@@ -29,7 +29,7 @@ pub(crate) async fn ack(
     let acked = if handles.is_empty() {
         Vec::new()
     } else {
-        proxy.service.ask(Ack { group, topic, handles }).await?
+        proxy.service.ask(Ack { group: group.clone(), topic: topic.clone(), handles }).await?
     };
     let mut acked = acked.into_iter();
     let entries: Vec<v2::AckMessageResultEntry> = request
@@ -37,12 +37,13 @@ pub(crate) async fn ack(
         .into_iter()
         .zip(parsed)
         .map(|(entry, parsed)| {
-            let ended = parsed.and_then(|_| {
-                acked.next().expect("an ack is answered once for each handle").map_err(Refused::from)
+            let ended = parsed.and_then(|handle| {
+                let acked = acked.next().expect("an ack is answered once for each handle");
+                if acked.is_ok() {
+                    proxy.renewals().end(&group, &topic, &handle);
+                }
+                acked.map_err(Refused::from)
             });
-            if ended.is_ok() {
-                proxy.renewals().end(&entry.receipt_handle);
-            }
             v2::AckMessageResultEntry {
                 message_id: entry.message_id,
                 receipt_handle: entry.receipt_handle,

@@ -23,9 +23,10 @@ pub(crate) async fn change_invisible(
     let group = names::group(request.group.as_ref())?;
     let invisible = invisible(request.invisible_duration, &proxy.settings)?;
     let handle = handle(&request.receipt_handle)?;
-    let text = handle.to_string();
-    let changed = proxy.service.ask(ChangeInvisible { group, topic, handle, invisible }).await??;
-    proxy.renewals().end(&text);
+    let ask =
+        ChangeInvisible { group: group.clone(), topic: topic.clone(), handle: handle.clone(), invisible };
+    let changed = proxy.service.ask(ask).await??;
+    proxy.renewals().end(&group, &topic, &handle);
     Ok(ChangeInvisibleDurationResponse { status: Some(status::ok()), receipt_handle: changed.to_string() })
 }
 

@@ -4,10 +4,12 @@
 //! call for two minutes. Its [`Connection`] lives as long as its entry; dropping it takes the client out of
 //! the broker. The table has a limit, since anybody may invent ids.
 
+use crate::question::Questions;
+use crate::time::now_ms;
 use broker::{Notice, Register};
 use model::{ClientId, ConnectionId};
 use proto::v2::TelemetryCommand;
-use service::{Connection, Service};
+use service::{Call, Connection, Service};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,7 +23,7 @@ const SILENCE_MAX: Duration = Duration::from_mins(2);
 pub(crate) type Teller = mpsc::Sender<Result<TelemetryCommand, tonic::Status>>;
 
 /// How long after its last word a client without a stream still counts as there: a few heartbeats.
-const MOMENT: Duration = Duration::from_secs(25);
+pub(crate) const MOMENT: Duration = Duration::from_secs(25);
 
 /// All clients known.
 pub(crate) struct Clients {
@@ -48,7 +50,17 @@ struct Client {
     streams: usize,
     /// The newest of them: what the client must hear goes there.
     newest: Option<Teller>,
+    /// What tools have asked it.
+    questions: Questions,
+    /// Since when it has been there, in ms since the epoch.
+    since_ms: i64,
     heard: Instant,
+}
+
+/// What comes for a client from behind.
+enum Heard {
+    Notice(Notice),
+    Question(Call),
 }
 
 /// There are too many clients.
@@ -82,10 +94,10 @@ impl Clients {
         let entry = table.entry(client.clone()).or_insert_with(|| {
             let mut connection = self.service.connect();
             let notices = std::mem::replace(&mut connection.notices, mpsc::channel(1).1);
-            // It understands no question of the other protocol's clients, who hear so at once.
-            connection.calls.close();
-            tokio::spawn(Arc::clone(self).tell(client.clone(), connection.id, notices));
-            Client { connection, known: None, streams: 0, newest: None, heard: now }
+            let calls = std::mem::replace(&mut connection.calls, mpsc::channel(1).1);
+            tokio::spawn(Arc::clone(self).tell(client.clone(), connection.id, notices, calls));
+            let (questions, since_ms) = (Questions::default(), now_ms());
+            Client { connection, known: None, streams: 0, newest: None, questions, since_ms, heard: now }
         });
         entry.newest = Some(teller.clone());
         entry.streams += 1;
@@ -94,22 +106,42 @@ impl Clients {
         Ok((OpenStream { clients: Arc::clone(self), client: client.clone(), connection, teller }, connection))
     }
 
-    /// Passes on what a client must hear, as long as it is there. What its stream has no room for is dropped: the
-    /// broker asks again.
+    /// Passes on what a client must hear and what it is asked, as long as it is there. What its stream has no room
+    /// for is dropped: the broker asks again, and tools are told that no answer will come.
     async fn tell(
         self: Arc<Self>,
         client: ClientId,
         connection: ConnectionId,
         mut notices: mpsc::Receiver<Notice>,
+        mut calls: mpsc::Receiver<Call>,
     ) {
-        while let Some(notice) = notices.recv().await {
-            let Some(command) = crate::telemetry::command(notice) else { continue };
-            let table = self.lock();
-            let entry = table.get(&client).filter(|entry| entry.connection.id == connection);
-            if let Some(stream) = entry.and_then(|entry| entry.newest.as_ref()) {
-                let _ = stream.try_send(Ok(command));
+        loop {
+            let heard = tokio::select! {
+                Some(notice) = notices.recv() => Heard::Notice(notice),
+                Some(call) = calls.recv() => Heard::Question(call),
+                else => return,
+            };
+            let mut table = self.lock();
+            let Some(entry) = table.get_mut(&client).filter(|entry| entry.connection.id == connection) else {
+                return;
+            };
+            let Some(Ok(room)) = entry.newest.as_ref().map(mpsc::Sender::try_reserve) else { continue };
+            let command = match heard {
+                Heard::Notice(notice) => crate::telemetry::command(notice),
+                Heard::Question(call) => {
+                    let known = entry.known.as_ref().map(|known| &*known.register);
+                    entry.questions.ask(call, known, entry.since_ms)
+                }
+            };
+            if let Some(command) = command {
+                room.send(Ok(command));
             }
         }
+    }
+
+    /// Takes what a client says that is no settings; tells whether it is the answer to a question.
+    pub(crate) fn answered(&self, client: &ClientId, frame: &TelemetryCommand) -> bool {
+        self.lock().get_mut(client).is_some_and(|entry| entry.questions.answered(frame))
     }
 
     /// Keeps what a client said; tells whether it is still the one that came by `connection`.

@@ -30,11 +30,11 @@ pub(crate) async fn dead_letter(proxy: &Proxy, _: &Context, request: Request) ->
     let hold = ChangeInvisible {
         group: group.clone(),
         topic: topic.clone(),
-        handle,
+        handle: handle.clone(),
         invisible: proxy.settings.lease_auto,
     };
     let held = proxy.service.ask(hold).await??;
-    proxy.renewals().end(&request.receipt_handle);
+    proxy.renewals().end(&group, &topic, &handle);
     let back =
         SendBack { group: group.clone(), log_offset, delay_level: NO_RETRY, max_reconsume_times: None };
     proxy.service.ask(back).await??;

@@ -13,7 +13,7 @@ pub(crate) async fn heartbeat(
     context: &Context,
     request: HeartbeatRequest,
 ) -> Result<HeartbeatResponse, Refused> {
-    let known = proxy.clients.known(&context.client).ok_or_else(unrecognized)?;
+    let known = proxy.known(&context.client).ok_or_else(unrecognized)?;
     match request.client_type() {
         ClientType::Producer => {}
         ClientType::PushConsumer | ClientType::SimpleConsumer => {

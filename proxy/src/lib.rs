@@ -26,6 +26,7 @@ mod message;
 mod names;
 mod offset;
 mod pull;
+mod question;
 mod recall;
 mod receive;
 mod renewal;

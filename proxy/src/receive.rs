@@ -56,7 +56,7 @@ pub(crate) fn receive(
 }
 
 async fn take(proxy: &Proxy, context: &Context, request: ReceiveMessageRequest) -> Result<Frames, Refused> {
-    let known = proxy.clients.known(&context.client);
+    let known = proxy.known(&context.client);
     let wait = wait(&request, known.as_ref(), context.left(), &proxy.settings);
     let auto_renew = request.auto_renew;
     let queue = request.message_queue.unwrap_or_default();
@@ -88,6 +88,7 @@ async fn take(proxy: &Proxy, context: &Context, request: ReceiveMessageRequest) 
         filter,
         ordered,
         attempt_id: attempt_id.clone(),
+        renewed_for: auto_renew.then(|| context.client.clone()),
     };
     let popped = tokio::select! {
         biased;

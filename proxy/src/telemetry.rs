@@ -13,7 +13,7 @@ use crate::time::{duration, now_ms, span};
 use crate::{message, names};
 use broker::{Consumer, Disconnect, Filter, GetGroup, Notice, Register, Subscription};
 use futures_util::{Stream, StreamExt};
-use model::{ConsumeFrom, ConsumeKind, Group, GroupName, MessageModel};
+use model::{ConsumeFrom, ConsumeKind, Group, GroupName, MessageModel, Pauses};
 use prost::Message as _;
 use proto::v2::retry_policy::Strategy;
 use proto::v2::settings::PubSub;
@@ -36,9 +36,9 @@ const PRODUCER_PAUSE_MIN: Duration = Duration::from_millis(10);
 const PRODUCER_PAUSE_MAX: Duration = Duration::from_secs(1);
 const CONSUMER_PAUSE_MIN: Duration = Duration::from_secs(5);
 const CONSUMER_PAUSE_MAX: Duration = Duration::from_hours(2);
-const MULTIPLIER: f32 = 2.0;
+const MULTIPLIER: u32 = 2;
 
-/// A consumer's pauses between tries, in seconds. Peer: the delay levels, and `CustomizedRetryPolicy`.
+/// A consumer's pauses between tries, in seconds, where its group has none of its own. Peer: the delay levels, and `CustomizedRetryPolicy`.
 const CONSUMER_PAUSES: [u64; 18] =
     [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200];
 
@@ -47,6 +47,9 @@ pub(crate) const RECEIVE_BATCH: i32 = 32;
 
 /// What the Node client says is its language: what it says, and what its code would say.
 const NODE: [&str; 2] = ["HTTP", "NODE_JS"];
+
+/// What the Python client says is its language.
+const PYTHON: &str = "PYTHON";
 
 /// Talks with a client for as long as it does. The stream ends with an error where the client is refused.
 pub(crate) fn telemetry(
@@ -81,8 +84,10 @@ async fn talk(
         // A broken stream ends as a finished one does: there is nobody to tell.
         let Some(Ok(frame)) = frame else { return };
         let Some(Command::Settings(settings)) = frame.command else {
-            // Answers to questions that are never asked here, or something of a later version.
-            tracing::debug!(client = %context.client, "telemetry frame without settings");
+            // Else an answer that nobody waits for any more, or something of a later version.
+            if !proxy.clients.answered(&context.client, &frame) {
+                tracing::debug!(client = %context.client, "telemetry frame that nobody waits for");
+            }
             continue;
         };
         let answer = settle(proxy, context, &mut open, settings, answers).await;
@@ -212,7 +217,7 @@ fn consumer(kind: ClientType, subscription: &v2::Subscription) -> Result<Consume
 /// The whole of a client's settings: its own, echoed, and ours.
 ///
 /// `group` is a consumer's. No form of its pauses suits every client: Node reads only the exponential one,
-/// Python only the list; all others read both, and get the list as from RocketMQ.
+/// Python only the list; all others read both, and get that of the group's, which is a list unless it was set.
 fn merged(
     mut settings: v2::Settings,
     language: &str,
@@ -223,13 +228,7 @@ fn merged(
         None => (PRODUCER_ATTEMPTS, exponential(PRODUCER_PAUSE_MIN, PRODUCER_PAUSE_MAX)),
         Some(group) => {
             let attempts = i32::try_from(group.retry_max).unwrap_or(i32::MAX).saturating_add(1);
-            let strategy = if NODE.contains(&language) {
-                exponential(CONSUMER_PAUSE_MIN, CONSUMER_PAUSE_MAX)
-            } else {
-                Strategy::CustomizedBackoff(v2::CustomizedBackoff {
-                    next: CONSUMER_PAUSES.map(|seconds| duration(Duration::from_secs(seconds))).to_vec(),
-                })
-            };
+            let strategy = strategy(language, group.pauses.as_ref(), attempts);
             (attempts, strategy)
         }
     };
@@ -256,11 +255,43 @@ fn merged(
     settings
 }
 
+/// A consumer's pauses, in the form that its language reads: as near to the group's as that form can come.
+fn strategy(language: &str, pauses: Option<&Pauses>, attempts: i32) -> Strategy {
+    let ms = Duration::from_millis;
+    match (NODE.contains(&language), pauses) {
+        (true, None) => exponential(CONSUMER_PAUSE_MIN, CONSUMER_PAUSE_MAX),
+        // It reads whole seconds, and would try again at once for ever with none.
+        (true, Some(pauses)) => {
+            let second = |pause: u64| ms(pause).max(Duration::from_secs(1));
+            exponential(second(pauses.before(0)), second(pauses.before(usize::MAX)))
+        }
+        (false, Some(&Pauses::Growing { initial_ms, max_ms, multiplier })) if language != PYTHON => {
+            growing(ms(initial_ms), ms(max_ms), multiplier)
+        }
+        (false, pauses) => {
+            let next = match pauses {
+                None => CONSUMER_PAUSES.map(|seconds| duration(Duration::from_secs(seconds))).to_vec(),
+                Some(Pauses::Listed(all)) => all.iter().map(|&pause| duration(ms(pause))).collect(),
+                Some(growing @ Pauses::Growing { .. }) => {
+                    let count = usize::try_from(attempts).unwrap_or(1).clamp(1, Pauses::COUNT_MAX);
+                    (0..count).map(|retry| duration(ms(growing.before(retry)))).collect()
+                }
+            };
+            Strategy::CustomizedBackoff(v2::CustomizedBackoff { next })
+        }
+    }
+}
+
 fn exponential(initial: Duration, max: Duration) -> Strategy {
+    growing(initial, max, MULTIPLIER)
+}
+
+fn growing(initial: Duration, max: Duration, multiplier: u32) -> Strategy {
     Strategy::ExponentialBackoff(v2::ExponentialBackoff {
         initial: Some(duration(initial)),
         max: Some(duration(max)),
-        multiplier: MULTIPLIER,
+        #[expect(clippy::cast_precision_loss, reason = "it is 100 at most")]
+        multiplier: multiplier as f32,
     })
 }
 

@@ -60,6 +60,7 @@ fn ask(header: &Header) -> Result<Pop, Refused> {
         filter,
         ordered: header.ordered,
         attempt_id: header.attempt_id.clone(),
+        renewed_for: None,
     })
 }
 

@@ -166,6 +166,7 @@ impl Workload {
             filter: Filter::All,
             ordered: false,
             attempt_id: None,
+            renewed_for: None,
         });
         self.asked.insert(id, Asked::Pop);
     }

@@ -32,6 +32,7 @@ pub mod recall;
 pub mod register;
 pub mod reply;
 pub mod route;
+pub mod running;
 pub mod send;
 pub mod send_back;
 pub mod topic;

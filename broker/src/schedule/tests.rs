@@ -106,6 +106,20 @@ fn a_moment_within_the_limit_has_a_level_and_what_is_none_is_refused() {
 }
 
 #[test]
+fn a_moment_is_refused_while_the_timer_is_off() {
+    let mut config = Config::new("b", "127.0.0.1:10911".parse().unwrap());
+    config.timer_enabled = false;
+    let off = |name, value: &str| wanted(&[(name, value)].into_iter().collect(), NOW, &config);
+    let moment = (NOW.as_millis() + 5000).to_string();
+    for (name, value) in
+        [("TIMER_DELAY_SEC", "5"), ("TIMER_DELAY_MS", "5000"), ("TIMER_DELIVER_MS", moment.as_str())]
+    {
+        assert_eq!(off(name, value), Err(SendRefusal::TimerDisabled), "{name}");
+    }
+    assert_eq!(off("DELAY", "2"), at(5000, 2), "levels are taken all the same");
+}
+
+#[test]
 fn a_settled_message_carries_no_live_instruction() {
     let mut properties: Properties =
         [("DELAY", "3"), ("TIMER_DELAY_SEC", "1"), ("TIMER_DELAY_MS", "1"), ("K", "v")].into_iter().collect();

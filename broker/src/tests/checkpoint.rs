@@ -116,6 +116,29 @@ fn a_deleted_topic_does_not_come_back_from_a_bucket() {
 }
 
 #[test]
+fn a_checkpoint_keeps_for_whom_leases_are_renewed() {
+    let mut rig = Rig::with(config());
+    rig.send(send("t", "renewed", &[]));
+    let take = Pop { renewed_for: Some(model::ClientId("c".into())), ..pop("t", 60_000, 0) };
+    let popped = rig.ask(take).unwrap().messages;
+    rig.send(send("t", "own time", &[]));
+    rig.pop("t", 60_000);
+    settle(&mut rig);
+    let mut rig = rig.killed(3_600_000);
+    let told = rig.ask(GetRenewed);
+    let [renewed] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!((&*renewed.client.0, renewed.left), ("c", Duration::from_secs(30)));
+    let handle = &popped[0].handle;
+    assert_eq!(
+        (renewed.handle.pop_time, renewed.handle.queue_offset),
+        (handle.pop_time, handle.queue_offset)
+    );
+    rig.pass(29_999);
+    assert_eq!(rig.pop("t", 60_000).len(), 1, "that of its own time has ended");
+    assert!(rig.ask(ack("t", &popped))[0].is_ok());
+}
+
+#[test]
 fn a_checkpoint_that_fails_is_tried_again_and_loses_nothing() {
     let mut rig = Rig::with(config());
     rig.topic("t", 1);

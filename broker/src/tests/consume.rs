@@ -362,3 +362,68 @@ fn a_renewed_lease_keeps_its_first_handle_also_over_a_restart() {
     rig.pass(600_000);
     assert!(rig.pop("t", 1000).is_empty());
 }
+
+#[test]
+fn a_lease_that_is_renewed_is_told_of_after_a_restart_and_waits_for_its_client() {
+    let mut rig = Rig::new();
+    let client = model::ClientId("c".into());
+    rig.send(send("t", "retried", &[]));
+    rig.pop("t", 1000);
+    rig.pass(1000);
+    rig.send(send("t", "first", &[]));
+    let take = || Pop { renewed_for: Some(client.clone()), ..pop("t", 60_000, 0) };
+    let popped = rig.ask(take()).unwrap().messages;
+    assert_eq!(popped.len(), 2);
+    rig.send(send("t", "own time", &[]));
+    assert_eq!(rig.pop("t", 60_000).len(), 1);
+    rig.pass(50_000);
+    let renew = |handle: &wire::ReceiptHandle| Renew {
+        group: group(),
+        topic: topic("t"),
+        handle: handle.clone(),
+        invisible: Duration::from_secs(60),
+    };
+    rig.ask(renew(&popped[0].handle)).unwrap();
+
+    // Far longer than what was left of either.
+    let mut rig = rig.killed(3_600_000);
+    let held = Duration::from_secs(50 + 3600);
+    let told = rig.ask(GetRenewed);
+    assert_eq!(told.len(), 2, "{told:?}");
+    for renewed in &told {
+        assert_eq!((&renewed.client, &renewed.group, &renewed.topic), (&client, &group(), &topic("t")));
+        assert_eq!((renewed.held, renewed.left), (held, Duration::from_secs(30)));
+        rig.ask(renew(&renewed.handle)).unwrap();
+    }
+    let of = |message: &PoppedMessage| {
+        let wire::ReceiptHandle { retry, queue_id, queue_offset, pop_time, log_offset, .. } =
+            message.handle.clone();
+        told.iter().any(|renewed| {
+            let handle = &renewed.handle;
+            (handle.retry, handle.queue_id, handle.queue_offset) == (retry, queue_id, queue_offset)
+                && (handle.pop_time, handle.log_offset) == (pop_time, log_offset)
+        })
+    };
+    assert!(popped.iter().all(of), "each names its lease, in the topic and in its retry topic");
+    rig.pass(30_000);
+    assert_eq!(rig.pop("t", 60_000).len(), 1, "that of its own time has ended");
+    assert!(rig.ask(ack("t", &popped)).iter().all(Result::is_ok), "the first handles still ack");
+    assert!(rig.ask(GetRenewed).is_empty());
+}
+
+#[test]
+fn a_lease_whose_client_named_a_time_is_renewed_no_more() {
+    let mut rig = Rig::new();
+    rig.send(send("t", "x", &[]));
+    let take = Pop { renewed_for: Some(model::ClientId("c".into())), ..pop("t", 60_000, 0) };
+    let handle = rig.ask(take).unwrap().messages[0].handle.clone();
+    let change =
+        ChangeInvisible { group: group(), topic: topic("t"), handle, invisible: Duration::from_secs(40) };
+    rig.ask(change).unwrap();
+    assert!(rig.ask(GetRenewed).is_empty());
+    let mut rig = rig.killed(1000);
+    assert!(rig.ask(GetRenewed).is_empty());
+    // The lease's name is a moment after that of the one before it, and so is its end.
+    rig.pass(39_001);
+    assert_eq!(rig.pop("t", 1000).len(), 1);
+}

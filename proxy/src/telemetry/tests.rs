@@ -69,6 +69,39 @@ fn a_consumer_gets_the_pauses_its_language_reads() {
 }
 
 #[test]
+fn pauses_of_a_group_reach_each_language_as_near_as_it_can_read_them() {
+    let policy = |language, pauses| {
+        let group = Group { pauses: Some(pauses), ..group(false) };
+        merged(consumer_settings("*"), language, Some(&group), &Settings::default())
+            .backoff_policy
+            .unwrap()
+            .strategy
+            .unwrap()
+    };
+    let listed = || Pauses::Listed(vec![500, 2500, 60_000]);
+    let grown = || Pauses::Growing { initial_ms: 2000, max_ms: 5000, multiplier: 2 };
+    let list = |all: &[u64]| {
+        let next = all.iter().map(|&ms| duration(Duration::from_millis(ms))).collect();
+        Strategy::CustomizedBackoff(v2::CustomizedBackoff { next })
+    };
+    let growth = |initial, max| {
+        Strategy::ExponentialBackoff(v2::ExponentialBackoff {
+            initial: Some(duration(Duration::from_millis(initial))),
+            max: Some(duration(Duration::from_millis(max))),
+            multiplier: 2.0,
+        })
+    };
+    for language in ["JAVA", "GO", "DOTNET", "CPP"] {
+        assert_eq!(policy(language, listed()), list(&[500, 2500, 60_000]), "{language}");
+        assert_eq!(policy(language, grown()), growth(2000, 5000), "{language}");
+    }
+    assert_eq!(policy("PYTHON", listed()), list(&[500, 2500, 60_000]));
+    assert_eq!(policy("PYTHON", grown()), list(&[2000, 4000, 5000]), "one for each of its attempts");
+    assert_eq!(policy("HTTP", listed()), growth(1000, 60_000), "it reads whole seconds");
+    assert_eq!(policy("HTTP", grown()), growth(2000, 5000));
+}
+
+#[test]
 fn a_consumer_is_told_whether_its_group_is_ordered_and_polls_in_whole_seconds() {
     for (kind, ordered, seconds) in
         [(ClientType::PushConsumer, false, 15), (ClientType::SimpleConsumer, true, 20)]

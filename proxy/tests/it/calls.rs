@@ -19,7 +19,7 @@ fn settings(pub_sub: PubSub, client_type: ClientType) -> TelemetryCommand {
     TelemetryCommand { status: None, command: Some(Command::Settings(settings)) }
 }
 
-fn consumer() -> TelemetryCommand {
+pub fn consumer() -> TelemetryCommand {
     let subscription = v2::Subscription {
         group: resource("g"),
         subscriptions: vec![v2::SubscriptionEntry { topic: resource("t"), expression: None }],

@@ -1,9 +1,11 @@
 //! Leases as consumers meet them: attempts, handles, slow acks.
 
-use crate::world::{World, bodies, handle, message, receive, resource, world};
+use crate::calls::consumer;
+use crate::world::{World, bodies, call, call_by, handle, message, receive, resource, world};
+use futures_util::{StreamExt, stream};
 use model::TopicKind;
-use proto::v2::{Code, Message, MessageQueue, ReceiveMessageRequest};
-use std::time::Duration;
+use proto::v2::{Code, Message, MessageQueue, NotifyClientTerminationRequest, ReceiveMessageRequest};
+use std::time::{Duration, Instant};
 
 /// Ten messages in the one queue of topic `t`, received by group `g`, in order.
 async fn ten() -> (World, Vec<Message>) {
@@ -85,4 +87,24 @@ async fn a_group_with_one_attempt_gets_a_message_once_and_it_is_a_dead_letter_on
     let queue = MessageQueue { topic: resource("%DLQ%g"), id: -1, ..Default::default() };
     let dead = ReceiveMessageRequest { message_queue: Some(queue), group: resource("looking"), ..receive() };
     assert_eq!(bodies(&world.receive(dead).await.1), ["m"]);
+}
+
+#[tokio::test]
+async fn what_a_consumer_held_that_leaves_comes_to_another_in_a_moment() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Normal).await;
+    world.send(vec![message("m")]).await;
+    let frames = stream::iter([consumer()]).chain(stream::pending());
+    let mut answers = world.telemetry(frames).await;
+    answers.next().await.unwrap().unwrap();
+    let take = ReceiveMessageRequest { auto_renew: true, invisible_duration: None, ..receive() };
+    assert_eq!(bodies(&world.receive(take).await.1), ["m"]);
+    let leave = NotifyClientTerminationRequest { group: resource("g") };
+    world.client.notify_client_termination(call(leave)).await.unwrap();
+    let long_polling_timeout = Some(prost_types::Duration { seconds: 20, nanos: 0 });
+    let request = ReceiveMessageRequest { long_polling_timeout, ..receive() };
+    let began = Instant::now();
+    let waiting = world.client.receive_message(call_by("another", request)).await.unwrap().into_inner();
+    assert_eq!(bodies(&crate::world::frames(waiting).await.1), ["m"]);
+    assert!(began.elapsed() < Duration::from_secs(15), "long before the minute of its lease");
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::Network;
 use wire::remoting::cluster::ClusterInfo;
-use wire::remoting::group::SubscriptionGroupConfig;
+use wire::remoting::group::{RetryPolicy, SubscriptionGroupConfig};
 use wire::remoting::json;
 use wire::remoting::route::TopicRouteData;
 use wire::remoting::topic::{TopicConfig, TopicList};
@@ -93,16 +93,28 @@ async fn a_group_made_is_shown_as_it_was_made() {
         consume_message_orderly: true,
         ..SubscriptionGroupConfig::default()
     };
-    client.ask_for(ResponseCode::Success, create(&config)).await;
-    let get = request(RequestCode::GetSubscriptiongroupConfig, &[("group", "g")]);
-    let answer = client.ask_for(ResponseCode::Success, get).await;
-    assert_eq!(json::read::<SubscriptionGroupConfig>(&answer.body).unwrap(), config);
+    let policy = |text: &str| json::read::<RetryPolicy>(text.as_bytes()).unwrap();
+    let with = |text| SubscriptionGroupConfig { group_retry_policy: policy(text), ..config.clone() };
+    for shown in [
+        config.clone(),
+        with(r#"{"type":"CUSTOMIZED","customizedRetryPolicy":{"next":[1000,5000]}}"#),
+        with(r#"{"type":"EXPONENTIAL","exponentialRetryPolicy":{"initial":1000,"max":9000,"multiplier":3}}"#),
+    ] {
+        client.ask_for(ResponseCode::Success, create(&shown)).await;
+        let get = request(RequestCode::GetSubscriptiongroupConfig, &[("group", "g")]);
+        let answer = client.ask_for(ResponseCode::Success, get).await;
+        assert_eq!(json::read::<SubscriptionGroupConfig>(&answer.body).unwrap(), shown);
+    }
     let get = request(RequestCode::GetSubscriptiongroupConfig, &[("group", "h")]);
     client.ask_for(ResponseCode::SubscriptionGroupNotExist, get).await;
     for bad in [
         SubscriptionGroupConfig { group_name: "bad name".into(), ..config.clone() },
         SubscriptionGroupConfig { retry_max_times: -1, ..config.clone() },
         SubscriptionGroupConfig { retry_queue_nums: -1, ..config.clone() },
+        with(r#"{"type":"NEVER"}"#),
+        with(r#"{"type":"CUSTOMIZED","customizedRetryPolicy":{"next":[]}}"#),
+        with(r#"{"type":"CUSTOMIZED","customizedRetryPolicy":{"next":[-1]}}"#),
+        with(r#"{"type":"EXPONENTIAL","exponentialRetryPolicy":{"multiplier":-2}}"#),
     ] {
         client.ask_for(ResponseCode::InvalidParameter, create(&bad)).await;
     }

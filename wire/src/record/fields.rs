@@ -51,6 +51,10 @@ impl<'a> Fields<'a> {
         }
     }
 
+    pub(super) fn u64(&mut self, field: &'static str) -> Result<u64, RecordError> {
+        Ok(u64::from_le_bytes(self.array(field)?))
+    }
+
     pub(super) fn i64(&mut self, field: &'static str) -> Result<i64, RecordError> {
         Ok(i64::from_le_bytes(self.array(field)?))
     }

@@ -13,7 +13,8 @@ const ENTRY_BYTES_MIN: usize = 4 + 4 + 4 * 8 + 1 + 4 + 4;
 const ORDERED: u8 = 1;
 const ATTEMPT_ID: u8 = 2;
 const REPLACES: u8 = 4;
-const FLAGS_KNOWN: u8 = ORDERED | ATTEMPT_ID | REPLACES;
+const RENEWED_FOR: u8 = 8;
+const FLAGS_KNOWN: u8 = ORDERED | ATTEMPT_ID | REPLACES | RENEWED_FOR;
 
 /// Leases taken since the last such record.
 ///
@@ -33,10 +34,11 @@ const FLAGS_KNOWN: u8 = ORDERED | ATTEMPT_ID | REPLACES;
 /// |     8 | pop time     | ms since the epoch; names the lease within group and queue        |
 /// |     8 | invisible    | ms                                                                |
 /// |     8 | next offset  | where the group's next pop of the queue begins                    |
-/// |     1 | flags        | bit 0 ordered, 1 an attempt id stands, 2 a replaced pop time stands |
+/// |     1 | flags        | bit 0 ordered; what stands: 1 attempt id, 2 replaces, 3 renewed for |
 /// |     … | group        | text                                                              |
 /// |     … | attempt id   | text, by flag                                                     |
 /// |     8 | replaces     | pop time of the lease this one stands for, by flag                |
+/// |     … | renewed for  | text: the client whose lease is renewed until it acks, by flag    |
 /// |     4 | count        | offsets                                                           |
 /// | 8 × n | offsets      | what is leased                                                    |
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,6 +72,8 @@ pub struct LeaseEntry {
     pub attempt_id: Option<String>,
     /// Pop time of the lease that this one changes or renews.
     pub replaces: Option<i64>,
+    /// The client for whom the lease is renewed until it acks, where it is.
+    pub renewed_for: Option<String>,
 }
 
 impl Leases {
@@ -106,7 +110,8 @@ impl LeaseEntry {
         into.push(
             flag(self.ordered, ORDERED)
                 | flag(self.attempt_id.is_some(), ATTEMPT_ID)
-                | flag(self.replaces.is_some(), REPLACES),
+                | flag(self.replaces.is_some(), REPLACES)
+                | flag(self.renewed_for.is_some(), RENEWED_FOR),
         );
         push_text(&self.group, into);
         if let Some(attempt_id) = &self.attempt_id {
@@ -114,6 +119,9 @@ impl LeaseEntry {
         }
         if let Some(pop_time) = self.replaces {
             into.extend_from_slice(&pop_time.to_le_bytes());
+        }
+        if let Some(client) = &self.renewed_for {
+            push_text(client, into);
         }
         push_count(self.offsets.len(), into);
         for offset in &self.offsets {
@@ -136,6 +144,8 @@ impl LeaseEntry {
         let attempt_id =
             if flags & ATTEMPT_ID != 0 { Some(fields.text("attempt id")?.to_owned()) } else { None };
         let replaces = if flags & REPLACES != 0 { Some(fields.i64("replaced pop time")?) } else { None };
+        let renewed_for =
+            if flags & RENEWED_FOR != 0 { Some(fields.text("renewed for")?.to_owned()) } else { None };
         let offsets = fields.list("offsets", 8, |fields| fields.i64("offset"))?;
         let ordered = flags & ORDERED != 0;
         Ok(Self {
@@ -150,6 +160,7 @@ impl LeaseEntry {
             ordered,
             attempt_id,
             replaces,
+            renewed_for,
         })
     }
 }

@@ -1,11 +1,12 @@
 //! Changes of topics, groups and names.
 
 use model::{
-    ConsumeMode, Group, GroupName, Permission, QueueId, QueueOffset, Topic, TopicId, TopicKind, TopicName,
+    ConsumeMode, Group, GroupName, Pauses, Permission, QueueId, QueueOffset, Topic, TopicId, TopicKind,
+    TopicName,
 };
 
 use super::RecordError;
-use super::fields::{Fields, push_text};
+use super::fields::{Fields, push_count, push_text};
 
 const RECORD: &str = "meta";
 const VERSION: u8 = 1;
@@ -26,6 +27,10 @@ const FORBIDDEN: u8 = 11;
 const KINDS: [TopicKind; 5] =
     [TopicKind::Normal, TopicKind::Fifo, TopicKind::Delay, TopicKind::Transaction, TopicKind::Mixed];
 
+/// Flags of a group that has pauses of its own.
+const LISTED: u8 = 16;
+const GROWING: u8 = 32;
+
 /// One change of what the server knows beside messages. The later one stands.
 ///
 /// | at | bytes | field   | meaning                                                               |
@@ -40,7 +45,7 @@ const KINDS: [TopicKind; 5] =
 /// |---------------|------------------------------------------------------------------------------------|
 /// | topic         | id u32, read queues u32, write queues u32, permission u32, sys flag u32, kind u8 (0 normal, 1 FIFO, 2 delay, 3 transaction, 4 mixed), order u8, name text |
 /// | topic deleted | id u32                                                                             |
-/// | group         | retry queues u32, retry max u32, flags u8 (bit 0 consume, 1 broadcast, 2 ordered, 3 notify), name text |
+/// | group         | retry queues u32, retry max u32, flags u8 (bit 0 consume, 1 broadcast, 2 ordered, 3 notify, 4 listed pauses, 5 growing pauses), name text; by flag 4 count u32 and so many pauses u64; by flag 5 initial u64, max u64, multiplier u32; all ms |
 /// | group deleted | name text                                                                          |
 /// | broker name   | name text                                                                          |
 /// | offset reset  | topic id u32, queue id u32, offset i64, group text                                 |
@@ -144,12 +149,30 @@ impl Meta {
                     retry_queues,
                     retry_max,
                     notify_changes,
+                    pauses,
                 } = group;
                 into.extend_from_slice(&retry_queues.to_le_bytes());
                 into.extend_from_slice(&retry_max.to_le_bytes());
-                let flags = [*consume_enabled, *broadcast_enabled, *ordered, *notify_changes];
+                let listed = matches!(pauses, Some(Pauses::Listed(_)));
+                let growing = matches!(pauses, Some(Pauses::Growing { .. }));
+                let flags =
+                    [*consume_enabled, *broadcast_enabled, *ordered, *notify_changes, listed, growing];
                 into.push(flags.iter().enumerate().map(|(bit, &set)| u8::from(set) << bit).sum());
                 push_text(name.as_str(), into);
+                match pauses {
+                    None => {}
+                    Some(Pauses::Listed(all)) => {
+                        push_count(all.len(), into);
+                        for ms in all {
+                            into.extend_from_slice(&ms.to_le_bytes());
+                        }
+                    }
+                    Some(Pauses::Growing { initial_ms, max_ms, multiplier }) => {
+                        into.extend_from_slice(&initial_ms.to_le_bytes());
+                        into.extend_from_slice(&max_ms.to_le_bytes());
+                        into.extend_from_slice(&multiplier.to_le_bytes());
+                    }
+                }
             }
             Self::GroupDeleted { name } => {
                 into.push(GROUP_DELETED);
@@ -281,17 +304,29 @@ fn group(fields: &mut Fields<'_>) -> Result<Group, RecordError> {
     let retry_queues = fields.u32("retry queues")?;
     let retry_max = fields.u32("retry max")?;
     let flags = fields.u8("flags")?;
-    if flags > 0b1111 {
-        return Err(fields.unknown("flags", flags, 0b1111));
+    if flags > 0b11_1111 {
+        return Err(fields.unknown("flags", flags, 0b11_1111));
     }
     let name = fields.text("group")?;
+    let name = fields.name(GroupName::new(name))?;
+    let pauses = match (flags & LISTED != 0, flags & GROWING != 0) {
+        (false, false) => None,
+        (true, false) => Some(Pauses::Listed(fields.list("pauses", 8, |fields| fields.u64("pause"))?)),
+        (false, true) => Some(Pauses::Growing {
+            initial_ms: fields.u64("initial pause")?,
+            max_ms: fields.u64("longest pause")?,
+            multiplier: fields.u32("multiplier")?,
+        }),
+        (true, true) => return Err(fields.unknown("flags", flags, GROWING)),
+    };
     Ok(Group {
-        name: fields.name(GroupName::new(name))?,
+        name,
         consume_enabled: flags & 1 != 0,
         broadcast_enabled: flags & 2 != 0,
         ordered: flags & 4 != 0,
         retry_queues,
         retry_max,
         notify_changes: flags & 8 != 0,
+        pauses,
     })
 }

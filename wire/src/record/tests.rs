@@ -1,6 +1,7 @@
 use super::*;
 use model::{
-    ConsumeMode, Group, GroupName, Permission, QueueId, QueueOffset, Topic, TopicId, TopicKind, TopicName,
+    ConsumeMode, Group, GroupName, Pauses, Permission, QueueId, QueueOffset, Topic, TopicId, TopicKind,
+    TopicName,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -24,6 +25,7 @@ fn lease() -> LeaseEntry {
         ordered: true,
         attempt_id: Some("a".into()),
         replaces: Some(8),
+        renewed_for: Some("c".into()),
     }
 }
 
@@ -46,6 +48,16 @@ fn layouts_are_those_of_the_tables() {
     let group = Group { ordered: true, broadcast_enabled: false, ..Group::new(GroupName::new("g").unwrap()) };
     let expected = [1, 3, 1, 0, 0, 0, 16, 0, 0, 0, 0b1101, 1, 0, 0, 0, b'g'];
     assert_eq!(bytes(|into| Meta::Group(group.clone()).encode(into)), expected);
+    let paused = |pauses| Meta::Group(Group { pauses: Some(pauses), ..group.clone() });
+    let mut listed = expected.to_vec();
+    listed[10] |= 16;
+    listed.extend([1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(bytes(|into| paused(Pauses::Listed(vec![9])).encode(into)), listed);
+    let mut growing = expected.to_vec();
+    growing[10] |= 32;
+    growing.extend([7, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0]);
+    let pauses = Pauses::Growing { initial_ms: 7, max_ms: 8, multiplier: 2 };
+    assert_eq!(bytes(|into| paused(pauses.clone()).encode(into)), growing);
     assert_eq!(bytes(|into| Meta::TopicDeleted { id: TopicId(9) }.encode(into)), [1, 2, 9, 0, 0, 0]);
     assert_eq!(bytes(|into| Meta::BrokerName("b".into()).encode(into)), [1, 5, 1, 0, 0, 0, b'b']);
     let reset = Meta::OffsetReset {
@@ -90,7 +102,8 @@ fn layouts_are_those_of_the_tables() {
     let expected = [
         &[1, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0][..],
         &[3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0],
-        &[7, 1, 0, 0, 0, b'g', 1, 0, 0, 0, b'a', 8, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0],
+        &[15, 1, 0, 0, 0, b'g', 1, 0, 0, 0, b'a', 8, 0, 0, 0, 0, 0, 0, 0],
+        &[1, 0, 0, 0, b'c', 1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0],
     ];
     assert_eq!(bytes(|into| Leases { entries: vec![entry.clone()] }.encode(into)), expected.concat());
 }
@@ -110,8 +123,8 @@ fn what_is_no_record_is_refused_with_the_place() {
     assert!(matches!(Meta::decode(&[1, 4, 1, 0, 0, 0, b' ']), Err(RecordError::Name { record: "meta", .. })));
     assert!(Meta::decode(&[]).is_err());
     let mut lease = bytes(|into| Leases { entries: vec![lease()] }.encode(into));
-    lease[45] = 0b1000;
-    let unknown = RecordError::Unknown { record: "leases", field: "flags", found: 8, known: 7 };
+    lease[45] = 0b1_0000;
+    let unknown = RecordError::Unknown { record: "leases", field: "flags", found: 16, known: 15 };
     assert_eq!(Leases::decode(&lease), Err(unknown));
 }
 
@@ -130,8 +143,16 @@ fn metas() -> impl Strategy<Value = Meta> {
             Meta::Topic(Topic { name, id, read_queues, write_queues, permission, kind, order, sys_flag })
         },
     );
-    let groups = ("[a-z%_]{1,60}", any::<[u32; 2]>(), any::<[bool; 4]>()).prop_map(
-        |(name, [retry_queues, retry_max], [consume_enabled, broadcast_enabled, ordered, notify_changes])| {
+    let pauses = prop_oneof![
+        Just(None),
+        vec(any::<u64>(), 0..9).prop_map(|all| Some(Pauses::Listed(all))),
+        any::<(u64, u64, u32)>().prop_map(|(initial_ms, max_ms, multiplier)| {
+            Some(Pauses::Growing { initial_ms, max_ms, multiplier })
+        }),
+    ];
+    let groups = ("[a-z%_]{1,60}", any::<[u32; 2]>(), any::<[bool; 4]>(), pauses).prop_map(
+        |(name, [retry_queues, retry_max], truths, pauses)| {
+            let [consume_enabled, broadcast_enabled, ordered, notify_changes] = truths;
             let name = GroupName::new(&name).unwrap();
             Meta::Group(Group {
                 name,
@@ -141,6 +162,7 @@ fn metas() -> impl Strategy<Value = Meta> {
                 retry_queues,
                 retry_max,
                 notify_changes,
+                pauses,
             })
         },
     );
@@ -197,8 +219,9 @@ fn acks() -> impl Strategy<Value = Acks> {
 
 fn leases() -> impl Strategy<Value = Leases> {
     let numbers = any::<(u32, u32, [i64; 4], bool, Option<i64>)>();
-    let entry = (".{0,20}", proptest::option::of(".{0,20}"), vec(any::<i64>(), 0..9), numbers).prop_map(
-        |(group, attempt_id, offsets, (topic, queue_id, times, ordered, replaces))| {
+    let texts = (".{0,20}", proptest::option::of(".{0,20}"), proptest::option::of(".{0,20}"));
+    let entry = (texts, vec(any::<i64>(), 0..9), numbers).prop_map(
+        |((group, attempt_id, renewed_for), offsets, (topic, queue_id, times, ordered, replaces))| {
             let [start_offset, pop_time, invisible_ms, next_offset] = times;
             let (topic, queue_id) = (TopicId(topic), QueueId(queue_id));
             LeaseEntry {
@@ -213,6 +236,7 @@ fn leases() -> impl Strategy<Value = Leases> {
                 ordered,
                 attempt_id,
                 replaces,
+                renewed_for,
             }
         },
     );

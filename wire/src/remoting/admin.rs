@@ -195,6 +195,8 @@ header! {
         client: Option<String> = "clientId",
         /// The message (309).
         message_id: Option<String> = "msgId",
+        /// Whether what its threads are at is wanted, too (307).
+        jstack: bool = "jstackEnable",
     }
 }
 

@@ -34,7 +34,7 @@ pub struct SubscriptionGroupConfig {
     pub consume_timeout_minute: i32,
     /// Its name.
     pub group_name: String,
-    /// How retries are spaced; read by nobody.
+    /// How the retries of gRPC consumers are spaced.
     pub group_retry_policy: RetryPolicy,
     /// Always 0.
     pub group_sys_flag: i32,
@@ -52,14 +52,46 @@ pub struct SubscriptionGroupConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RetryPolicy {
+    /// The list of pauses, where it has one of its own.
+    #[serde(rename = "customizedRetryPolicy", skip_serializing_if = "Option::is_none")]
+    pub customized: Option<Customized>,
+    /// The pauses that grow, where they are not the usual ones.
+    #[serde(rename = "exponentialRetryPolicy", skip_serializing_if = "Option::is_none")]
+    pub exponential: Option<Exponential>,
     /// `CUSTOMIZED` or `EXPONENTIAL`.
     #[serde(rename = "type")]
     pub kind: String,
 }
 
+/// Pauses one after the other. Peer: `CustomizedRetryPolicy`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Customized {
+    /// In milliseconds.
+    pub next: Vec<i64>,
+}
+
+/// Pauses of which each is so many times as long as the one before. Peer: `ExponentialRetryPolicy`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Exponential {
+    /// The first, in milliseconds.
+    pub initial: i64,
+    /// The longest, in milliseconds.
+    pub max: i64,
+    /// How many times.
+    pub multiplier: i64,
+}
+
+impl Default for Exponential {
+    fn default() -> Self {
+        Self { initial: 5000, max: 7_200_000, multiplier: 2 }
+    }
+}
+
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { kind: "CUSTOMIZED".into() }
+        Self { customized: None, exponential: None, kind: "CUSTOMIZED".into() }
     }
 }
 
