@@ -6,7 +6,7 @@
 use crate::park::Waiting;
 use crate::{Broker, PopError, PullError, Reply, RequestId};
 use journal::Kind;
-use model::{GroupName, TopicId, TopicName, is_system_topic};
+use model::{GroupName, TopicId, TopicName};
 use wire::record;
 
 /// A topic that shall go.
@@ -33,6 +33,14 @@ pub enum DeleteTopicError {
     SystemTopic {
         /// The name.
         name: TopicName,
+    },
+    /// The caller's: the topic holds what a group gets again, and goes with that group.
+    #[error("topic {name} belongs to group {group}, and goes when that is deleted")]
+    RetryTopic {
+        /// The name.
+        name: TopicName,
+        /// The group.
+        group: GroupName,
     },
     /// Ours, passing: the log cannot be written.
     #[error("the log cannot be written: {why}")]
@@ -71,9 +79,11 @@ impl Broker {
         if let Some(why) = self.unwritable() {
             return Err(DeleteTopicError::Unavailable { why });
         }
-        let own = [&self.config.cluster, &self.config.broker_name];
-        if is_system_topic(name.as_str()) || own.iter().any(|own| *own == name.as_str()) {
+        if self.is_own(name) {
             return Err(DeleteTopicError::SystemTopic { name: name.clone() });
+        }
+        if let Some(group) = self.group_of(name).filter(|_| name.is_retry()).cloned() {
+            return Err(DeleteTopicError::RetryTopic { name: name.clone(), group });
         }
         // The retry topics go first: after a crash in between, the topic is still there to be deleted again.
         let Some(topic) = self.topics.get(name).map(|topic| topic.id) else {

@@ -1,6 +1,7 @@
 //! Send: a message enters. Wanted now, it goes to its queue; wanted later, to the timer.
 
 use crate::schedule::{self, Wanted};
+use crate::topic::reply_topic;
 use crate::{Broker, Reply, RequestId};
 use model::{
     LogOffset, Message, Properties, QueueId, QueueOffset, Topic, TopicKind, TopicName, is_system_topic,
@@ -211,7 +212,7 @@ const INTERNAL: [&str; 8] = [
 
 /// System topics that clients write to: traces and replies.
 fn clients_may_write(topic: &str, cluster: &str) -> bool {
-    topic == "RMQ_SYS_TRACE_TOPIC" || topic == "BenchmarkTest" || topic == format!("{cluster}_REPLY_TOPIC")
+    topic == "RMQ_SYS_TRACE_TOPIC" || topic == "BenchmarkTest" || topic == reply_topic(cluster)
 }
 
 /// Bytes of a `UNIQ_KEY`, at most: handles hold it.

@@ -1,6 +1,6 @@
 //! Topics: made by an administrator or by a first send.
 
-use crate::config::QUEUES_MAX;
+use crate::config::{Config, QUEUES_MAX};
 use crate::transaction::{HALF_TOPIC, OP_TOPIC};
 use crate::{Broker, Reply, RequestId};
 use journal::Kind;
@@ -38,6 +38,12 @@ pub enum CreateTopicError {
     /// The caller's: the name belongs to the server.
     #[error("topic {name} belongs to the server")]
     SystemTopic {
+        /// The name.
+        name: TopicName,
+    },
+    /// The caller's: the name is that of a group's retries or dead letters, and there is no such group.
+    #[error("topic {name} belongs to a group, and there is no such group")]
+    NoGroup {
         /// The name.
         name: TopicName,
     },
@@ -160,8 +166,12 @@ impl Broker {
         if let Some(why) = self.unwritable() {
             return Err(CreateTopicError::Unavailable { why });
         }
-        if is_system_topic(ask.name.as_str()) {
+        if self.is_own(&ask.name) {
             return Err(CreateTopicError::SystemTopic { name: ask.name.clone() });
+        }
+        let of_a_group = ask.name.is_retry() || ask.name.is_dead_letter();
+        if of_a_group && self.topics.get(&ask.name).is_none() && self.group_of(&ask.name).is_none() {
+            return Err(CreateTopicError::NoGroup { name: ask.name.clone() });
         }
         for (field, value) in [("readQueueNums", ask.read_queues), ("writeQueueNums", ask.write_queues)] {
             if !(1..=QUEUES_MAX).contains(&value) {
@@ -183,6 +193,22 @@ impl Broker {
             self.put_topic(topic.clone());
         }
         Ok(topic)
+    }
+
+    /// Whether a topic belongs to the server.
+    pub(crate) fn is_own(&self, name: &TopicName) -> bool {
+        let Config { cluster, broker_name, .. } = &self.config;
+        let name = name.as_str();
+        is_system_topic(name)
+            || [cluster, broker_name].iter().any(|own| *own == name)
+            || name == reply_topic(cluster)
+    }
+
+    /// The group whose retries or dead letters a topic holds.
+    pub(crate) fn group_of(&self, name: &TopicName) -> Option<&GroupName> {
+        let holds =
+            |group: &&GroupName| [TopicName::retry(group), TopicName::dead_letter(group)].contains(name);
+        self.groups.iter().map(|group| &group.name).find(holds)
     }
 
     pub(crate) fn get_topic(&mut self, id: RequestId, ask: &GetTopic) {
@@ -260,7 +286,7 @@ impl Broker {
     pub(crate) fn make_system_topics(&mut self) {
         let inherit = Permission(7);
         let cluster = self.config.cluster.clone();
-        let reply = format!("{cluster}_REPLY_TOPIC");
+        let reply = reply_topic(&cluster);
         let broker = self.config.broker_name.clone();
         let levels = self.config.levels.max();
         let wanted = [
@@ -299,6 +325,11 @@ impl Broker {
             });
         }
     }
+}
+
+/// Where answers to a cluster's requests go.
+pub(crate) fn reply_topic(cluster: &str) -> String {
+    format!("{cluster}_REPLY_TOPIC")
 }
 
 /// The view of messages delayed by level: queue = level - 1.

@@ -132,6 +132,7 @@ fn code_of(error: &CreateTopicError) -> ResponseCode {
     match error {
         CreateTopicError::Name(_)
         | CreateTopicError::SystemTopic { .. }
+        | CreateTopicError::NoGroup { .. }
         | CreateTopicError::Queues { .. } => ResponseCode::InvalidParameter,
         CreateTopicError::Unavailable { .. } => ResponseCode::ServiceNotAvailable,
     }

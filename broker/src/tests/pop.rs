@@ -80,7 +80,8 @@ fn a_pop_does_not_retry_in_the_retry_topic_of_a_group_that_pulls() {
 #[test]
 fn a_retry_topic_that_was_made_for_nobody_named_serves_who_asks_first() {
     let mut rig = Rig::new();
-    rig.topic("%RETRY%a_b_c", 1);
+    // As the log of an earlier version may have it.
+    rig.broker.topic_or_make(topic("%RETRY%a_b_c"), 1);
     for (who, from, sign) in [("a_b", "c", "1"), ("a", "b_c", "2")] {
         rig.send(send(from, "x", &[]));
         assert_eq!(rig.popped(pop_as(who, from, 1000)).len(), 1);

@@ -224,6 +224,52 @@ fn what_is_held_goes_with_its_topic() {
 }
 
 #[test]
+fn what_belongs_to_the_server_or_to_a_group_is_not_made_written_or_deleted_by_clients() {
+    let mut rig = Rig::new();
+    let make = |name: &str| CreateTopic {
+        name: topic(name),
+        read_queues: 1,
+        write_queues: 1,
+        permission: model::Permission::READ_WRITE,
+        kind: None,
+        order: false,
+        sys_flag: 0,
+    };
+    let before = rig.ask(GetTopics).len();
+    for name in [
+        "SCHEDULE_TOPIC_XXXX",
+        "rmq_sys_wheel_timer",
+        "RMQ_SYS_TRANS_HALF_TOPIC",
+        "rmq_sys_of_tomorrow",
+        "DefaultCluster",
+    ] {
+        assert!(matches!(rig.ask(make(name)), Err(CreateTopicError::SystemTopic { .. })), "{name}");
+        assert!(
+            matches!(rig.ask(DeleteTopic { name: topic(name) }), Err(DeleteTopicError::SystemTopic { .. })),
+            "{name}"
+        );
+        if name != "DefaultCluster" {
+            let refused = rig.ask(send(name, "x", &[("TIMER_DELAY_MS", "1000")])).unwrap_err();
+            assert!(matches!(refused.why, SendRefusal::SystemTopic { .. }), "{name}");
+        }
+    }
+    for name in ["%RETRY%g", "%DLQ%g"] {
+        assert!(matches!(rig.ask(make(name)), Err(CreateTopicError::NoGroup { .. })), "{name}");
+        assert!(rig.ask(send(name, "x", &[])).is_err(), "{name}");
+    }
+    assert_eq!(rig.ask(GetTopics).len(), before);
+    rig.ask(CreateGroup { group: model::Group::new(group()) }).unwrap();
+    rig.ask(make("%RETRY%g")).unwrap();
+    let refused = rig.ask(DeleteTopic { name: topic("%RETRY%g") }).unwrap_err();
+    assert_eq!(refused.to_string(), "topic %RETRY%g belongs to group g, and goes when that is deleted");
+    rig.ask(DeleteGroup { name: group() }).unwrap();
+    rig.ask(DeleteTopic { name: topic("%RETRY%g") }).unwrap();
+    send_in(&mut rig, "unaffected", 1000);
+    rig.pass(1000);
+    assert_eq!(all_bodies(&mut rig, "t"), ["unaffected"]);
+}
+
+#[test]
 fn far_messages_come_once_however_unevenly_the_clock_moves_and_cost_nothing_while_they_wait() {
     let mut rig = Rig::new();
     for i in 0..1000 {

@@ -48,7 +48,9 @@ pub(crate) async fn delete(caller: &Caller, request: &Command) -> Answered {
         }
         Err(error) => {
             let code = match error {
-                DeleteTopicError::SystemTopic { .. } => ResponseCode::InvalidParameter,
+                DeleteTopicError::SystemTopic { .. } | DeleteTopicError::RetryTopic { .. } => {
+                    ResponseCode::InvalidParameter
+                }
                 DeleteTopicError::Unavailable { .. } => ResponseCode::ServiceNotAvailable,
             };
             Err(Refused::new(code, &error))

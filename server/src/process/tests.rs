@@ -66,3 +66,55 @@ fn changes_are_all_made_or_none() {
     assert!(process.change(&changes).is_err());
     assert_eq!(shown(&process, "maxMessageSize").as_deref(), Some("4194304"));
 }
+
+#[test]
+fn every_setting_that_can_change_while_it_runs_is_the_same_after_a_restart() {
+    let folder = TempDir::new().unwrap();
+    let first = process(folder.path());
+    let changes = [
+        ("flushDiskType", "ASYNC_FLUSH"),
+        ("timerMaxDelaySec", "2592000"),
+        ("messageDelayLevel", "2s 4s 8s"),
+        ("timerWheelEnable", "false"),
+        ("maxMessageSize", "1048576"),
+        ("autoCreateTopicEnable", "false"),
+        ("autoCreateSubscriptionGroup", "false"),
+        ("defaultTopicQueueNums", "3"),
+    ];
+    let keys: Vec<&str> = changes.iter().map(|(name, _)| key_of(name).unwrap()).collect();
+    assert_eq!(keys, CHANGEABLE, "each of them");
+    for (name, value) in changes {
+        change(&first, name, value).unwrap();
+    }
+    for process in [first, process(folder.path())] {
+        for (name, value) in changes {
+            assert_eq!(shown(&process, name).as_deref(), Some(value), "{name}");
+        }
+        let now = change(&process, "defaultTopicQueueNums", "3").unwrap();
+        assert_eq!(
+            (now.flush, now.max_delay_ms, now.timer_enabled),
+            (broker::Flush::Async, 2_592_000_000, false)
+        );
+        assert_eq!((now.auto_create_topics, now.auto_create_groups, now.default_queues), (false, false, 3));
+    }
+}
+
+#[test]
+fn delay_levels_are_changed_with_all_their_words_or_not_at_all() {
+    let folder = TempDir::new().unwrap();
+    let first = process(folder.path());
+    for (levels, ms) in [("2s 4s 8s", [2000, 4000, 8000]), ("  1s   5s 3m ", [1000, 5000, 180_000])] {
+        let table = change(&first, "messageDelayLevel", levels).unwrap().levels;
+        assert_eq!([1, 2, 3].map(|level| table.delay_ms(level)), ms, "{levels}");
+        assert_eq!(table.max(), 3);
+    }
+    for bad in ["1x", "", "0s", "1s 2", "5s,6s", "-1s", "99999999999999999999d"] {
+        let refused = change(&first, "messageDelayLevel", bad).unwrap_err().to_string();
+        assert!(
+            refused.contains("messageDelayLevel") || refused.contains("delay_levels"),
+            "{bad:?}: {refused}"
+        );
+    }
+    let table = change(&process(folder.path()), "timer", "true").unwrap().levels;
+    assert_eq!(table.delay_ms(3), 180_000, "after a restart");
+}
