@@ -91,7 +91,6 @@ async fn by_code(caller: &Caller, code: RequestCode, request: Command) -> Answer
 /// docs/compatibility.md.
 fn not_supported(unknown: UnknownRequest) -> Refused {
     let kind = match unknown.0 {
-        103 | 104 | 217 | 322 | 901 | 904 => "registrations of other brokers",
         402 | 908 | 1007 => "replicas",
         513 => "static topics",
         354 | 355 => "stores of another kind",
