@@ -41,12 +41,15 @@ func main() {
 	rmq.EnableSsl = os.Getenv("TLS") == "1"
 	topic, group, roles := os.Args[1], os.Args[2], ","+os.Args[3]+","
 	seconds := must(strconv.Atoi(os.Args[4]))
+	hold, _ := strconv.Atoi(os.Getenv("HOLD_MS"))
 	all := map[string]*rmq.FilterExpression{topic: rmq.SUB_ALL}
 	if strings.Contains(roles, ",push,") {
 		c := must(rmq.NewPushConsumer(config(group+"_push"), rmq.WithPushAwaitDuration(5*time.Second),
 			rmq.WithPushSubscriptionExpressions(all), rmq.WithPushConsumptionThreadCount(4), rmq.WithPushMaxCacheMessageCount(1024),
 			rmq.WithPushMessageListener(&rmq.FuncMessageListener{Consume: func(m *rmq.MessageView) rmq.ConsumerResult {
 				say("push got %s", m.GetBody())
+				time.Sleep(time.Duration(hold) * time.Millisecond)
+				say("push done %s", m.GetBody())
 				return rmq.SUCCESS
 			}})))
 		must(0, c.Start())
@@ -71,6 +74,7 @@ func receive(c rmq.SimpleConsumer) {
 	for {
 		got, err := c.Receive(context.Background(), 16, invisible)
 		for _, m := range got {
+			say("lease ends %s %d", m.GetBody(), leaseEnd(m.GetReceiptHandle()))
 			say("simple got %s", m.GetBody())
 		}
 		for _, m := range got {
@@ -86,6 +90,12 @@ func receive(c rmq.SimpleConsumer) {
 			time.Sleep(200 * time.Millisecond)
 		}
 	}
+}
+
+// leaseEnd says when a message comes to others, in ms: a handle has the time of its pop and how long it lasts.
+func leaseEnd(handle string) int64 {
+	parts := strings.Split(handle, " ")
+	return must(strconv.ParseInt(parts[1], 10, 64)) + must(strconv.ParseInt(parts[2], 10, 64))
 }
 
 func send(p rmq.Producer, topic string) {
