@@ -293,6 +293,29 @@ fn far_messages_come_once_however_unevenly_the_clock_moves_and_cost_nothing_whil
 }
 
 #[test]
+fn a_life_with_the_clock_years_ahead_holds_up_nothing_in_the_next() {
+    let mut rig = Rig::new();
+    jump(&mut rig, 24 * 365 * DAY);
+    send_in(&mut rig, "years ahead", 1000);
+    rig.pass(1000);
+    assert_eq!(rig.pop("t", 5000).len(), 1);
+    send_in(&mut rig, "waits for years", 60_000);
+    let mut rig = rig.killed(-24 * 365 * DAY);
+    rig.send(send("u", "at once", &[]));
+    assert_eq!(all_bodies(&mut rig, "u"), ["at once"]);
+    rig.send(send("u", "soon", &[("TIMER_DELAY_MS", "1000")]));
+    rig.pass(999);
+    assert_eq!(all(&mut rig, "u").len(), 1);
+    rig.pass(1);
+    assert_eq!(all_bodies(&mut rig, "u"), ["at once", "soon"]);
+    rig.pass(4000);
+    assert_eq!(rig.pop("t", 5000)[0].attempt, 2, "its lease lasted no longer than it was for");
+    rig.pass(5000);
+    assert_eq!(rig.pop("t", 5000)[0].attempt, 3);
+    assert_eq!(rig.broker.stats().pending, 1, "what was wanted in years is for then");
+}
+
+#[test]
 fn what_is_sent_after_a_moment_comes_behind_what_was_due_then() {
     let mut rig = Rig::new();
     let due = (BEGIN + 5000).to_string();
