@@ -3,6 +3,7 @@
 //!
 //! Peer: `QueryAssignmentProcessor` (RocketMQ 5.x).
 
+use crate::group::NoGroup;
 use crate::{Broker, Reply, RequestId};
 use journal::Kind;
 use model::{ClientId, ConsumeMode, GroupName, MessageModel, QueueId, TopicId, TopicName};
@@ -69,11 +70,8 @@ pub enum SetConsumeModeError {
         topic: TopicName,
     },
     /// The caller's: no such group, and it may not be made by this (26).
-    #[error("group {group} does not exist")]
-    GroupUnknown {
-        /// The group.
-        group: GroupName,
-    },
+    #[error(transparent)]
+    GroupUnknown(#[from] NoGroup),
     /// Ours, passing: the log cannot be written.
     #[error("the log cannot be written: {why}")]
     Unavailable {
@@ -151,9 +149,7 @@ impl Broker {
         let Some(topic) = self.topics.get(&topic).map(|topic| topic.id) else {
             return Err(SetConsumeModeError::TopicUnknown { topic });
         };
-        if self.group_or_make(&group).is_none() {
-            return Err(SetConsumeModeError::GroupUnknown { group });
-        }
+        self.group_or_make(&group)?;
         if self.consume_modes.get(&group, topic) != Some(mode) {
             let mut payload = Vec::new();
             record::Meta::ConsumeMode { topic, group: group.clone(), mode }.encode(&mut payload);

@@ -1,9 +1,10 @@
 //! Clients: who is connected, what each produces and consumes, and who must hear of changes.
 
+use crate::config::CLIENT_ID_MAX;
 use crate::filter::Filter;
 use crate::members::Client;
 use crate::transaction::Check;
-use crate::{Broker, Reply, RequestId};
+use crate::{Broker, Config, Reply, RequestId};
 use model::{ClientId, ConnectionId, ConsumeFrom, ConsumeKind, GroupName, MessageModel, TopicName};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,9 +55,33 @@ pub struct Subscription {
     pub version: i64,
 }
 
-/// Why a heartbeat was not taken.
+/// Why a heartbeat was not taken: nothing of it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
+    /// The caller's: its own name is too long to be kept.
+    #[error("the client's id has {length} bytes, the limit is {limit}")]
+    ClientIdTooLong {
+        /// Its bytes.
+        length: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The caller's: it has named too much, with what came before by its connection.
+    #[error("the groups and subscriptions of this connection have {bytes} bytes, the limit is {limit}")]
+    TooMuch {
+        /// About, with what each fills beside its letters.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// Ours, passing: all clients together have named too much.
+    #[error("the groups and subscriptions of all connections have {bytes} bytes, the limit is {limit}")]
+    Full {
+        /// About, with this heartbeat.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// Ours, passing: the log cannot be written.
     #[error("the log cannot be written: {why}")]
     Unavailable {
@@ -139,17 +164,34 @@ impl Member {
 pub(crate) struct Clients {
     pub(crate) consumers: BTreeMap<GroupName, BTreeMap<ConnectionId, Member>>,
     pub(crate) producers: BTreeMap<String, BTreeMap<ConnectionId, Client>>,
-    /// What each connection's producer is, by connection.
-    producing: BTreeMap<ConnectionId, Producing>,
+    /// The same by connection.
+    said: BTreeMap<ConnectionId, Said>,
     /// The connections by which a client produces.
     by_id: BTreeSet<(ClientId, ConnectionId)>,
+    /// Bytes of all that was said, about.
+    bytes: usize,
 }
 
-/// The producer at the end of a connection.
+/// What was said by one connection.
 #[derive(Debug)]
-struct Producing {
+struct Said {
     client: ClientId,
-    groups: BTreeSet<String>,
+    producers: BTreeSet<String>,
+    /// The groups consumed for, and the bytes of each.
+    consumers: BTreeMap<GroupName, usize>,
+    bytes: usize,
+}
+
+/// What a group or subscription fills beside its letters, about.
+const ENTRY_BYTES: usize = 256;
+
+impl Consumer {
+    /// Bytes that it fills, about.
+    fn bytes(&self) -> usize {
+        let one =
+            |s: &Subscription| ENTRY_BYTES + s.topic.as_str().len() + s.expression.len() + s.filter.bytes();
+        ENTRY_BYTES + self.group.as_str().len() + self.subscriptions.iter().map(one).sum::<usize>()
+    }
 }
 
 impl Clients {
@@ -180,45 +222,83 @@ impl Clients {
         self.by_id.range(all).next_back().map(|(_, connection)| *connection)
     }
 
-    /// Notes a producer of `groups`, besides those that the connection has named before.
-    fn produce(&mut self, about: &Client, groups: Vec<String>) {
-        if groups.is_empty() {
+    /// Takes note of what a heartbeat says, besides what its connection has said before; of all of it, or of nothing.
+    fn say(&mut self, ask: &Register, config: &Config) -> Result<(), RegisterError> {
+        let (length, limit) = (ask.client.0.len(), CLIENT_ID_MAX);
+        if length > limit {
+            return Err(RegisterError::ClientIdTooLong { length, limit });
+        }
+        let known = self.said.get(&ask.connection);
+        let (mut more, mut less) = (0, 0);
+        let producers: BTreeSet<&String> = ask.producers.iter().collect();
+        for producer in producers {
+            if known.is_none_or(|said| !said.producers.contains(producer)) {
+                more += ENTRY_BYTES + producer.len();
+            }
+        }
+        let consumers: BTreeMap<&GroupName, usize> =
+            ask.consumers.iter().map(|consumer| (&consumer.group, consumer.bytes())).collect();
+        for (group, bytes) in &consumers {
+            more += bytes;
+            less += known.and_then(|said| said.consumers.get(*group)).unwrap_or(&0);
+        }
+        let (bytes, limit) = (known.map_or(0, |said| said.bytes) + more - less, config.client_bytes_max);
+        if more > less && bytes > limit {
+            return Err(RegisterError::TooMuch { bytes, limit });
+        }
+        let (all, limit) = (self.bytes + more - less, config.clients_bytes_max);
+        if more > less && all > limit {
+            return Err(RegisterError::Full { bytes: all, limit });
+        }
+        self.bytes = all;
+        let said = self.said.entry(ask.connection).or_insert_with(|| Said {
+            client: ask.client.clone(),
+            producers: BTreeSet::new(),
+            consumers: BTreeMap::new(),
+            bytes: 0,
+        });
+        said.bytes = bytes;
+        said.producers.extend(ask.producers.iter().cloned());
+        said.consumers.extend(consumers.into_iter().map(|(group, bytes)| (group.clone(), bytes)));
+        if said.client != ask.client {
+            let was = std::mem::replace(&mut said.client, ask.client.clone());
+            self.by_id.remove(&(was, ask.connection));
+        }
+        if !said.producers.is_empty() {
+            self.by_id.insert((ask.client.clone(), ask.connection));
+        }
+        Ok(())
+    }
+
+    /// Forgets that a connection produces for a group.
+    fn produce_no_more(&mut self, connection: ConnectionId, group: &str) {
+        let Some(said) = self.said.get_mut(&connection) else { return };
+        if !said.producers.remove(group) {
             return;
         }
-        let known = self
-            .producing
-            .entry(about.connection)
-            .or_insert_with(|| Producing { client: about.id.clone(), groups: BTreeSet::new() });
-        if known.client != about.id {
-            let was = std::mem::replace(&mut known.client, about.id.clone());
-            self.by_id.remove(&(was, about.connection));
+        said.bytes -= ENTRY_BYTES + group.len();
+        self.bytes -= ENTRY_BYTES + group.len();
+        if said.producers.is_empty() {
+            self.by_id.remove(&(said.client.clone(), connection));
         }
-        self.by_id.insert((about.id.clone(), about.connection));
-        for group in groups {
-            self.producers.entry(group.clone()).or_default().insert(about.connection, about.clone());
-            known.groups.insert(group);
+        let members = self.producers.get_mut(group).expect("a producer is a member of its groups");
+        members.remove(&connection);
+        if members.is_empty() {
+            self.producers.remove(group);
         }
     }
 
-    /// Notes that the producer at the end of `connection` is none of `group` any more; of none at all where
-    /// `group` is `None`.
-    fn produce_no_more(&mut self, connection: ConnectionId, group: Option<&str>) {
-        let Some(known) = self.producing.get_mut(&connection) else { return };
-        let gone = match group {
-            Some(group) => known.groups.take(group).into_iter().collect(),
-            None => std::mem::take(&mut known.groups),
-        };
-        if known.groups.is_empty() {
-            self.by_id.remove(&(known.client.clone(), connection));
-            self.producing.remove(&connection);
+    /// Forgets what a connection has said, but not yet its membership of the groups that it consumes for: gives
+    /// these.
+    fn forget(&mut self, connection: ConnectionId) -> Vec<GroupName> {
+        let Some(said) = self.said.get(&connection) else { return Vec::new() };
+        let producers: Vec<String> = said.producers.iter().cloned().collect();
+        for group in producers {
+            self.produce_no_more(connection, &group);
         }
-        for group in gone {
-            let members = self.producers.get_mut(&group).expect("a producer is a member of its groups");
-            members.remove(&connection);
-            if members.is_empty() {
-                self.producers.remove(&group);
-            }
-        }
+        let said = self.said.remove(&connection).expect("it was there");
+        self.bytes -= said.bytes;
+        said.consumers.into_keys().collect()
     }
 
     /// The connections of a group's members.
@@ -228,6 +308,12 @@ impl Clients {
 
     /// Takes the member that came by `connection` out of `group`; gives it back, where there was one.
     fn leave(&mut self, group: &GroupName, connection: ConnectionId) -> Option<Member> {
+        if let Some(said) = self.said.get_mut(&connection)
+            && let Some(bytes) = said.consumers.remove(group)
+        {
+            said.bytes -= bytes;
+            self.bytes -= bytes;
+        }
         let members = self.consumers.get_mut(group)?;
         let left = members.remove(&connection);
         if members.is_empty() {
@@ -241,15 +327,13 @@ impl Broker {
     pub(crate) fn register(&mut self, id: RequestId, ask: Register) {
         let registered = match self.unwritable() {
             Some(why) => Err(RegisterError::Unavailable { why }),
-            None => {
-                self.registered(ask);
-                Ok(())
-            }
+            None => self.registered(ask),
         };
         self.reply(id, Reply::Register(registered));
     }
 
-    fn registered(&mut self, ask: Register) {
+    fn registered(&mut self, ask: Register) -> Result<(), RegisterError> {
+        self.clients.say(&ask, &self.config)?;
         let about = Client {
             connection: ask.connection,
             id: ask.client,
@@ -258,9 +342,11 @@ impl Broker {
             address: ask.address,
             seen: self.now.wall,
         };
-        self.clients.produce(&about, ask.producers);
+        for producer in ask.producers {
+            self.clients.producers.entry(producer).or_default().insert(ask.connection, about.clone());
+        }
         for consumer in ask.consumers {
-            if self.group_or_make(&consumer.group).is_none() {
+            if self.group_or_make(&consumer.group).is_err() {
                 continue;
             }
             let member = Member {
@@ -278,11 +364,12 @@ impl Broker {
                 self.members_changed(&consumer.group);
             }
         }
+        Ok(())
     }
 
     pub(crate) fn unregister(&mut self, id: RequestId, ask: &Unregister) {
         if let Some(group) = &ask.producer {
-            self.clients.produce_no_more(ask.connection, Some(group));
+            self.clients.produce_no_more(ask.connection, group);
         }
         if let Some(group) = &ask.consumer {
             self.leave(group, ask.connection);
@@ -291,9 +378,7 @@ impl Broker {
     }
 
     pub(crate) fn disconnect(&mut self, id: RequestId, ask: Disconnect) {
-        self.clients.produce_no_more(ask.connection, None);
-        let groups: Vec<GroupName> = self.clients.consumers.keys().cloned().collect();
-        for group in groups {
+        for group in self.clients.forget(ask.connection) {
             self.leave(&group, ask.connection);
         }
         self.reply(id, Reply::Disconnect(()));

@@ -41,8 +41,18 @@ pub struct Config {
     pub default_queues: u32,
     /// Bytes written and not yet synced, beyond which deliveries pause.
     pub unsynced_bytes_max: u64,
+    /// Topics beyond which no send makes one, nor a pop a retry topic: its messages come again from their own queue.
+    pub topics_max: usize,
+    /// Groups beyond which none is made by being named.
+    pub groups_max: usize,
+    /// Bytes of what one connection's client says that it produces and consumes.
+    pub client_bytes_max: usize,
+    /// Bytes of what all clients say that they produce and consume.
+    pub clients_bytes_max: usize,
     /// Requests that may wait for messages at one time.
     pub parked_max: usize,
+    /// Bytes that these requests may fill with what they want.
+    pub parked_bytes_max: usize,
     /// Leases that a group may hold in one queue.
     pub leases_max: usize,
     /// Bytes of log after which a checkpoint is written.
@@ -72,7 +82,12 @@ impl Config {
             auto_create_groups: true,
             default_queues: 8,
             unsynced_bytes_max: 16 << 20,
+            topics_max: 100_000,
+            groups_max: 50_000,
+            client_bytes_max: 4 << 20,
+            clients_bytes_max: 512 << 20,
             parked_max: 100_000,
+            parked_bytes_max: 512 << 20,
             leases_max: 20_000,
             checkpoint_bytes: 256 << 20,
             checkpoint_entries: 500_000,
@@ -82,6 +97,8 @@ impl Config {
     }
 }
 
+/// Bytes of a client's id, at most.
+pub(crate) const CLIENT_ID_MAX: usize = 1024;
 /// Messages in one answer, at most. Peer: `maxTransferCountOnMessageInMemory`.
 pub(crate) const MESSAGES_MAX: u32 = 32;
 /// Bytes in one answer, at most; one message always fits. Peer: `maxTransferBytesOnMessageInMemory`.

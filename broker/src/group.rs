@@ -24,6 +24,29 @@ pub enum CreateGroupError {
     },
 }
 
+/// Why there is no such group (26).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoGroup {
+    /// The caller's: nobody made it, and it is not made by being named.
+    #[error("group {group} does not exist")]
+    Unknown {
+        /// The group.
+        group: GroupName,
+    },
+    /// The operator's: so many are there that none is made by being named any more.
+    #[error(
+        "group {group} does not exist, and naming it makes none: there are {groups} groups, the limit is {limit}"
+    )]
+    TooMany {
+        /// The group.
+        group: GroupName,
+        /// How many there are.
+        groups: usize,
+        /// How many there may be for one to be made so.
+        limit: usize,
+    },
+}
+
 /// A question for a group.
 #[derive(Clone, Debug)]
 pub struct GetGroup {
@@ -40,6 +63,11 @@ pub struct GetGroups;
 pub(crate) struct Groups(BTreeMap<GroupName, Group>);
 
 impl Groups {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn get(&self, name: &GroupName) -> Option<&Group> {
         self.0.get(name)
     }
@@ -83,14 +111,20 @@ impl Broker {
     }
 
     /// The group of that name, made where there is none and a client may make one.
-    pub(crate) fn group_or_make(&mut self, name: &GroupName) -> Option<Group> {
-        if self.groups.get(name).is_none() {
-            if !self.config.auto_create_groups || self.failing.is_some() {
-                return None;
-            }
-            self.put_group(&Group::new(name.clone()));
+    pub(crate) fn group_or_make(&mut self, name: &GroupName) -> Result<Group, NoGroup> {
+        if let Some(group) = self.groups.get(name) {
+            return Ok(group.clone());
         }
-        self.groups.get(name).cloned()
+        if !self.config.auto_create_groups || self.failing.is_some() {
+            return Err(NoGroup::Unknown { group: name.clone() });
+        }
+        let (groups, limit) = (self.groups.len(), self.config.groups_max);
+        if groups >= limit {
+            return Err(NoGroup::TooMany { group: name.clone(), groups, limit });
+        }
+        let group = Group::new(name.clone());
+        self.put_group(&group);
+        Ok(group)
     }
 
     /// Takes a group, and makes its retry topic: tools ask for that topic's route.

@@ -49,7 +49,7 @@ pub(crate) struct Progress {
     leases: BTreeMap<QueueOffset, Lease>,
     /// Leases that are over, whose messages are being put into the retry topic.
     ending: BTreeSet<QueueOffset>,
-    /// Messages to hand out again from this queue (ordered), and how often each was.
+    /// Messages to hand out again from this queue: in order, or for want of a retry topic. And how often each was.
     again: BTreeSet<QueueOffset>,
     attempts: BTreeMap<QueueOffset, u32>,
     /// Leases that were acked a moment ago, by offset and pop time: an ack may be repeated until then.
@@ -301,7 +301,7 @@ impl Leases {
         self.unlogged.push(entry);
     }
 
-    /// How often an ordered message was handed out before.
+    /// How often a message was handed out from this queue before.
     pub(crate) fn attempts(&self, key: &Key, offset: QueueOffset) -> u32 {
         self.progress.get(key).and_then(|progress| progress.attempts.get(&offset)).copied().unwrap_or(0)
     }
@@ -372,7 +372,7 @@ impl Leases {
         self.log_ack(&ended.key, ended.offset, ended.pop_time);
     }
 
-    /// An ended message of an ordered group is to be handed out again.
+    /// An ended message is to be handed out again from where it lies.
     pub(crate) fn again(&mut self, ended: &Ended) {
         let progress = self.progress.get_mut(&ended.key).expect("its lease was in it");
         progress.ending.remove(&ended.offset);

@@ -72,17 +72,18 @@ pub use client::{
 };
 pub use config::{Config, Flush};
 pub use delete::{DeleteGroup, DeleteGroupError, DeleteTopic, DeleteTopicError, Deleted};
-pub use filter::{Filter, Sql, SqlError};
+pub use filter::{Filter, Sql, SqlError, Tags, TagsError};
 pub use forbid::{Forbid, ForbidError, GetForbidden};
-pub use group::{CreateGroup, CreateGroupError, GetGroup, GetGroups};
+pub use group::{CreateGroup, CreateGroupError, GetGroup, GetGroups, NoGroup};
 pub use kv::{GetValues, PutValue, PutValueError};
-pub use lock::{Lock, Unlock};
+pub use lock::{Lock, LockError, Unlock};
 pub use members::{Client, FindRequester, GetMembers, GetProducers, Members, Requester};
 pub use notification::Notification;
 pub use offset::{
     Bounds, CommitOffset, CommitOffsetError, GetBounds, QueryOffset, QueryOffsetError, SearchOffset,
 };
 pub use park::CountParked;
+pub use park::ParkedFull;
 pub use peek::{Peek, Peeked};
 pub use pop::{Pop, PopError, Popped, PoppedMessage};
 pub use progress::{

@@ -2,6 +2,7 @@
 //!
 //! Peer: `RebalanceLockManager` (RocketMQ), whose locks also last 60 s. Nothing of it is kept over a restart.
 
+use crate::config::CLIENT_ID_MAX;
 use crate::{Broker, Reply, RequestId};
 use model::{ClientId, GroupName, Monotonic, QueueId, TopicName};
 use std::collections::BTreeMap;
@@ -19,6 +20,25 @@ pub struct Lock {
     pub client: ClientId,
     /// The queues.
     pub queues: Vec<(TopicName, QueueId)>,
+}
+
+/// Why no queue was locked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LockError {
+    /// The caller's: no heartbeat has made the group, nor an administrator (26).
+    #[error("group {group} does not exist")]
+    GroupUnknown {
+        /// The group.
+        group: GroupName,
+    },
+    /// The caller's: the member's name is too long to be kept (29).
+    #[error("the client's id has {length} bytes, the limit is {limit}")]
+    ClientIdTooLong {
+        /// Its bytes.
+        length: usize,
+        /// The limit.
+        limit: usize,
+    },
 }
 
 /// Queues that a member no longer needs for itself.
@@ -57,18 +77,34 @@ impl Locks {
 
 impl Broker {
     pub(crate) fn lock(&mut self, id: RequestId, ask: Lock) {
+        let locked = self.locked(ask);
+        self.reply_now(id, Reply::Lock(locked));
+    }
+
+    /// The queues that the member now holds: of those it wants, the ones that there are and that nobody else holds.
+    fn locked(&mut self, ask: Lock) -> Result<Vec<Queue>, LockError> {
+        let (length, limit) = (ask.client.0.len(), CLIENT_ID_MAX);
+        if length > limit {
+            return Err(LockError::ClientIdTooLong { length, limit });
+        }
+        if self.groups.get(&ask.group).is_none() {
+            return Err(LockError::GroupUnknown { group: ask.group });
+        }
         let now = self.now.monotonic;
         let held = self.locks.0.entry(ask.group).or_default();
         held.retain(|_, (_, until)| *until > now);
         let mut locked = Vec::new();
         for queue in ask.queues {
+            if self.topics.get(&queue.0).is_none_or(|topic| queue.1.0 >= topic.queues()) {
+                continue;
+            }
             let (holder, until) = held.entry(queue.clone()).or_insert_with(|| (ask.client.clone(), now));
             if *holder == ask.client {
                 *until = now.after(LOCK_LASTS);
                 locked.push(queue);
             }
         }
-        self.reply_now(id, Reply::Lock(locked));
+        Ok(locked)
     }
 
     pub(crate) fn unlock(&mut self, id: RequestId, ask: &Unlock) {

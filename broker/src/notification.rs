@@ -3,7 +3,7 @@
 use crate::config::WAIT_MAX;
 use crate::lease::{Key, Progress};
 use crate::park::Waiting;
-use crate::{Broker, PopError, Reply, RequestId};
+use crate::{Broker, Reply, RequestId};
 use model::{GroupName, QueueId, TopicId, TopicName};
 use std::time::Duration;
 
@@ -34,11 +34,12 @@ impl Broker {
         match self.notification_again(topic, id, ask) {
             None => {}
             Some(_) if deadline <= self.now.monotonic => self.notification_ended(id),
-            Some(_) if self.parked.len() >= self.config.parked_max => {
-                let (parked, limit) = (self.parked.len(), self.config.parked_max);
-                self.reply_now(id, Reply::Notification(Err(PopError::TooManyParked { parked, limit })));
+            Some(ask) => {
+                let waiting = Waiting::Notification(ask);
+                if let Err(full) = self.parked.park_new(topic, id, deadline, waiting, &self.config) {
+                    self.reply_now(id, Reply::Notification(Err(full.into())));
+                }
             }
-            Some(ask) => self.parked.park(topic, id, deadline, Waiting::Notification(ask)),
         }
     }
 

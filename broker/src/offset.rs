@@ -1,6 +1,7 @@
 //! Offsets: how far groups have read, and how far queues reach.
 
 use crate::config::{OFFSETS_EVERY, RECORD_ENTRIES_MAX, YOUNG_BYTES};
+use crate::group::NoGroup;
 use crate::schedule::Views;
 use crate::{Broker, Reply, RequestId};
 use journal::Kind;
@@ -60,6 +61,9 @@ pub enum CommitOffsetError {
         /// How many there are.
         queues: u32,
     },
+    /// The caller's: no such group, and it may not be made by this (26).
+    #[error(transparent)]
+    GroupUnknown(#[from] NoGroup),
 }
 
 /// A question for a queue's ends.
@@ -133,6 +137,8 @@ impl Broker {
                 queues,
             });
         }
+        // Last, so that a refused commit makes no group.
+        self.group_or_make(&ask.group)?;
         self.commit(&ask.group, id, ask.queue_id, ask.queue_offset);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Park: requests that wait for messages, woken when some arrive, answered empty when their time is over.
 
-use crate::{Broker, Notification, Pop, PopError, Pull, Reply, RequestId};
+use crate::filter::Filter;
+use crate::{Broker, Config, Notification, Pop, PopError, Pull, Reply, RequestId};
 use model::{GroupName, Monotonic, QueueId, TopicId, TopicName};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,11 +27,34 @@ pub struct CountParked {
     pub queue_id: Option<QueueId>,
 }
 
+/// Why a request may not wait: too much waits already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{parked} {unit} wait already, the limit is {limit}")]
+pub struct ParkedFull {
+    /// Of what there is too much: requests, or bytes of what they want.
+    pub unit: &'static str,
+    /// How much waits.
+    pub parked: usize,
+    /// The limit.
+    pub limit: usize,
+}
+
 #[derive(Debug)]
 struct Place {
     topic: TopicId,
     deadline: Monotonic,
     waiting: Waiting,
+}
+
+impl Waiting {
+    /// Bytes that it fills with what it wants, about.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Pull(ask) => ask.filter.as_ref().map_or(0, Filter::bytes),
+            Self::Pop(ask) => ask.filter.bytes() + ask.attempt_id.as_ref().map_or(0, String::len),
+            Self::Notification(ask) => ask.attempt_id.as_ref().map_or(0, String::len),
+        }
+    }
 }
 
 /// All requests that wait, by id: those of a topic are woken in the order in which they came.
@@ -39,12 +63,36 @@ pub(crate) struct Parked {
     places: BTreeMap<RequestId, Place>,
     by_topic: BTreeMap<TopicId, BTreeSet<RequestId>>,
     deadlines: BTreeSet<(Monotonic, RequestId)>,
+    bytes: usize,
 }
 
 impl Parked {
+    /// Lets a request wait, where there is room for one more.
+    pub(crate) fn park_new(
+        &mut self,
+        topic: TopicId,
+        id: RequestId,
+        deadline: Monotonic,
+        waiting: Waiting,
+        config: &Config,
+    ) -> Result<(), ParkedFull> {
+        let (parked, limit) = (self.len(), config.parked_max);
+        if parked >= limit {
+            return Err(ParkedFull { unit: "requests", parked, limit });
+        }
+        let (parked, limit) = (self.bytes, config.parked_bytes_max);
+        if parked + waiting.bytes() > limit {
+            return Err(ParkedFull { unit: "bytes of requests", parked, limit });
+        }
+        self.park(topic, id, deadline, waiting);
+        Ok(())
+    }
+
+    /// Lets a request wait that has waited before.
     pub(crate) fn park(&mut self, topic: TopicId, id: RequestId, deadline: Monotonic, waiting: Waiting) {
         self.by_topic.entry(topic).or_default().insert(id);
         self.deadlines.insert((deadline, id));
+        self.bytes += waiting.bytes();
         self.places.insert(id, Place { topic, deadline, waiting });
     }
 
@@ -52,6 +100,7 @@ impl Parked {
     pub(crate) fn remove(&mut self, id: RequestId) -> Option<(TopicId, Monotonic, Waiting)> {
         let Place { topic, deadline, waiting } = self.places.remove(&id)?;
         self.deadlines.remove(&(deadline, id));
+        self.bytes -= waiting.bytes();
         if let Some(ids) = self.by_topic.get_mut(&topic) {
             ids.remove(&id);
             if ids.is_empty() {

@@ -2,8 +2,9 @@
 
 use crate::config::{ANSWER_BYTES_MAX, INVISIBLE_MAX, MESSAGES_MAX, SCAN_MAX, WAIT_MAX};
 use crate::filter::Filter;
+use crate::group::NoGroup;
 use crate::lease::{Held, Key, Progress};
-use crate::park::Waiting;
+use crate::park::{ParkedFull, Waiting};
 use crate::read::Then;
 use crate::{Broker, Reply, RequestId};
 use bytes::Bytes;
@@ -71,11 +72,8 @@ pub struct PoppedMessage {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PopError {
     /// The caller's: no such group, and it may not be made by this (26).
-    #[error("group {group} does not exist")]
-    GroupUnknown {
-        /// The group.
-        group: GroupName,
-    },
+    #[error(transparent)]
+    GroupUnknown(#[from] NoGroup),
     /// The operator's: the group may not consume (16).
     #[error("group {group} may not consume")]
     GroupForbidden {
@@ -132,13 +130,8 @@ pub enum PopError {
         limit_ms: u128,
     },
     /// Ours, passing: too many wait already (209).
-    #[error("{parked} requests wait already, the limit is {limit}")]
-    TooManyParked {
-        /// How many wait.
-        parked: usize,
-        /// The limit.
-        limit: usize,
-    },
+    #[error(transparent)]
+    TooManyParked(#[from] ParkedFull),
     /// Ours: a message could not be read (1).
     #[error("reading a message: {why}")]
     Unreadable {
@@ -214,12 +207,11 @@ impl Broker {
     /// Parks a pop that found nothing, or answers it where it may not wait.
     fn pop_waits(&mut self, topic: TopicId, id: RequestId, ask: Pop, deadline: Monotonic) {
         if deadline <= self.now.monotonic {
-            self.pop_ended(id, &ask);
-        } else if self.parked.len() >= self.config.parked_max {
-            let (parked, limit) = (self.parked.len(), self.config.parked_max);
-            self.reply_now(id, Reply::Pop(Err(PopError::TooManyParked { parked, limit })));
-        } else {
-            self.parked.park(topic, id, deadline, Waiting::Pop(ask));
+            return self.pop_ended(id, &ask);
+        }
+        let parked = self.parked.park_new(topic, id, deadline, Waiting::Pop(ask), &self.config);
+        if let Err(full) = parked {
+            self.reply_now(id, Reply::Pop(Err(full.into())));
         }
     }
 
@@ -251,9 +243,7 @@ impl Broker {
         if let Err(error) = TopicName::new(retry.as_str()) {
             return Err(PopError::NamesTooLong(error));
         }
-        let Some(group) = self.group_or_make(group) else {
-            return Err(PopError::GroupUnknown { group: group.clone() });
-        };
+        let group = self.group_or_make(group)?;
         if !group.consume_enabled {
             return Err(PopError::GroupForbidden { group: group.name });
         }

@@ -73,11 +73,14 @@ impl Broker {
         (!self.serves_another(&plain)).then(|| self.claim_pop_retry(found, group, topic))
     }
 
-    /// The same, made where there is none.
-    pub(crate) fn pop_retry_or_make(&mut self, group: &GroupName, topic: &Topic) -> Topic {
+    /// The same, made where there is none; `None` where there are so many topics that none is made any more.
+    pub(crate) fn pop_retry_or_make(&mut self, group: &GroupName, topic: &Topic) -> Option<Topic> {
         let known = self.pop_retry(group, topic.id).and_then(|retry| self.topics.by_id(retry));
         if let Some(known) = known {
-            return known.clone();
+            return Some(known.clone());
+        }
+        if self.topics.len() >= self.config.topics_max {
+            return None;
         }
         let plain = TopicName::pop_retry(group, &topic.name);
         let name = match self.serves_another(&plain) {
@@ -86,7 +89,7 @@ impl Broker {
         };
         let retry = self.topic_or_make(name, 1);
         self.claim_pop_retry(retry.id, group, topic.id);
-        retry
+        Some(retry)
     }
 
     /// Whether a plain name serves another pair, or a group that pulls.

@@ -2,7 +2,8 @@
 
 use crate::config::{ANSWER_BYTES_MAX, CHOOSE_FROM_MAX, MESSAGES_MAX, SCAN_MAX, WAIT_MAX};
 use crate::filter::Filter;
-use crate::park::Waiting;
+use crate::group::NoGroup;
+use crate::park::{ParkedFull, Waiting};
 use crate::read::Then;
 use crate::topic::{SCHEDULE_TOPIC, TIMER_TOPIC};
 use crate::{Broker, Reply, RequestId};
@@ -75,11 +76,8 @@ pub enum PullOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PullError {
     /// The caller's: no such group, and it may not be made by this (26).
-    #[error("group {group} does not exist")]
-    GroupUnknown {
-        /// The group.
-        group: GroupName,
-    },
+    #[error(transparent)]
+    GroupUnknown(#[from] NoGroup),
     /// The operator's: the group may not consume (16).
     #[error("group {group} may not consume")]
     GroupForbidden {
@@ -135,13 +133,8 @@ pub enum PullError {
         version: i64,
     },
     /// Ours, passing: too many wait already (215).
-    #[error("{parked} requests wait already, the limit is {limit}")]
-    TooManyParked {
-        /// How many wait.
-        parked: usize,
-        /// The limit.
-        limit: usize,
-    },
+    #[error(transparent)]
+    TooManyParked(#[from] ParkedFull),
     /// Ours: the message could not be read (1).
     #[error("reading the message: {why}")]
     Unreadable {
@@ -245,13 +238,12 @@ impl Broker {
         }
         match (look.outcome, ask.wait) {
             (PullOutcome::NotFound, Some(wait)) => {
-                if self.parked.len() >= self.config.parked_max {
-                    let (parked, limit) = (self.parked.len(), self.config.parked_max);
-                    return self.reply_now(id, Reply::Pull(Err(PullError::TooManyParked { parked, limit })));
-                }
                 let deadline = self.now.monotonic.after(wait.min(WAIT_MAX));
                 let deadline = self.quiet_until(topic, &ask, deadline);
-                self.parked.park(topic, id, deadline, Waiting::Pull(ask));
+                let parked = self.parked.park_new(topic, id, deadline, Waiting::Pull(ask), &self.config);
+                if let Err(full) = parked {
+                    self.reply_now(id, Reply::Pull(Err(full.into())));
+                }
             }
             _ => self.answer_pull(topic, id, ask, look, None),
         }
@@ -270,9 +262,7 @@ impl Broker {
             return Err(PullError::QueueUnknown { topic: ask.topic.clone(), queue_id: ask.queue_id, queues });
         }
         // Last, so that a refused pull makes no group.
-        let Some(group) = self.group_or_make(&ask.group) else {
-            return Err(PullError::GroupUnknown { group: ask.group.clone() });
-        };
+        let group = self.group_or_make(&ask.group)?;
         if !group.consume_enabled {
             return Err(PullError::GroupForbidden { group: group.name });
         }
@@ -404,17 +394,18 @@ impl Broker {
     /// Lets a pull go on waiting behind what it has seen, where it did wait.
     fn none_chosen(&mut self, id: RequestId, pulled: Pulled, choice: Choice) {
         let Choice { topic, mut ask, deadline } = choice;
-        let Some(deadline) = deadline.filter(|_| self.parked.len() < self.config.parked_max) else {
-            let nothing = Pulled { outcome: PullOutcome::NothingMatched, ..pulled };
-            return self.reply(id, Reply::Pull(Ok(nothing)));
-        };
-        ask.queue_offset = pulled.next_offset;
-        let queue = self.store.queue(topic, ask.queue_id);
-        if queue.is_some_and(|queue| queue.max() > ask.queue_offset) {
-            // There was more than it reads at once, or more has come: it looks further in the next turn.
-            self.touched.insert((topic, ask.queue_id));
+        let next = pulled.next_offset;
+        let nothing = Reply::Pull(Ok(Pulled { outcome: PullOutcome::NothingMatched, ..pulled }));
+        let Some(deadline) = deadline else { return self.reply(id, nothing) };
+        let queue_id = ask.queue_id;
+        ask.queue_offset = next;
+        if self.parked.park_new(topic, id, deadline, Waiting::Pull(ask), &self.config).is_err() {
+            return self.reply(id, nothing);
         }
-        self.parked.park(topic, id, deadline, Waiting::Pull(ask));
+        if self.store.queue(topic, queue_id).is_some_and(|queue| queue.max() > next) {
+            // There was more than it reads at once, or more has come: it looks further in the next turn.
+            self.touched.insert((topic, queue_id));
+        }
     }
 
     /// Looks again for a parked pull; gives it back where it must go on waiting, from where it has looked.

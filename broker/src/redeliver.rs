@@ -21,8 +21,7 @@ impl Broker {
             let ordered = self.leases.get(&ended.key).is_some_and(Progress::is_ordered);
             let attempts = self.leases.attempts(&ended.key, ended.offset) + 1;
             if ordered && attempts < self.attempts_max(&ended.key.group) {
-                self.leases.again(&ended);
-                self.pop_touched.insert(self.pop_retries.popped(ended.key.topic));
+                self.again(&ended);
             } else {
                 unordered.push(ended);
             }
@@ -61,9 +60,18 @@ impl Broker {
             if !self.leases.is_ending(&ended) {
                 continue;
             }
-            self.redeliver_one(&ended, &bytes);
-            self.finished(&ended);
+            if self.redeliver_one(&ended, &bytes) {
+                self.finished(&ended);
+            } else {
+                self.again(&ended);
+            }
         }
+    }
+
+    /// A message whose lease has ended comes again from where it lies.
+    fn again(&mut self, ended: &Ended) {
+        self.leases.again(ended);
+        self.pop_touched.insert(self.pop_retries.popped(ended.key.topic));
     }
 
     /// A message whose lease has ended lies elsewhere now, or nowhere: its queue goes on behind it. An ordered one
@@ -74,13 +82,14 @@ impl Broker {
         self.pop_touched.insert(self.pop_retries.popped(ended.key.topic));
     }
 
-    fn redeliver_one(&mut self, ended: &Ended, bytes: &Bytes) {
+    /// Puts a message where it comes from now, if anywhere; `false` where that can only be its own queue.
+    fn redeliver_one(&mut self, ended: &Ended, bytes: &Bytes) -> bool {
         let group = &ended.key.group;
         let Ok((mut message, placed)) = stored::decode(bytes) else {
-            return;
+            return true;
         };
         let Some(topic) = self.topics.by_id(ended.key.topic).cloned() else {
-            return;
+            return true;
         };
         let attempts =
             message.reconsume_times.max(0) as u32 + 1 + self.leases.attempts(&ended.key, ended.offset);
@@ -88,13 +97,16 @@ impl Broker {
         let id = message_id::encode(placed.store_host, placed.log_offset);
         mark_retry(&mut message, topic.name.as_str(), &id);
         if attempts >= self.attempts_max(group) {
-            return self.append_dead_letter(group, &mut message, placed.log_offset);
+            self.append_dead_letter(group, &mut message, placed.log_offset);
+            return true;
         }
         let retry = match topic.name.is_retry() {
-            true => topic,
+            true => Some(topic),
             false => self.pop_retry_or_make(group, &topic),
         };
+        let Some(retry) = retry else { return false };
         self.stats.redelivered += 1;
         self.append_message(&retry, QueueId(0), &message, placed.log_offset);
+        true
     }
 }

@@ -9,7 +9,7 @@ use crate::delete::{DeleteGroup, DeleteGroupError, DeleteTopic, DeleteTopicError
 use crate::forbid::{Forbid, ForbidError, GetForbidden};
 use crate::group::{CreateGroup, CreateGroupError, GetGroup, GetGroups};
 use crate::kv::{GetValues, PutValue, PutValueError};
-use crate::lock::{Lock, Unlock};
+use crate::lock::{Lock, LockError, Unlock};
 use crate::members::{Client, FindRequester, GetMembers, GetProducers, Members, Requester};
 use crate::notification::Notification;
 use crate::offset::{
@@ -95,7 +95,7 @@ verbs! {
     /// Read by offset.
     Pull(Pull) -> Result<Pulled, PullError>;
     /// Hold queues for one member.
-    Lock(Lock) -> Vec<(model::TopicName, model::QueueId)>;
+    Lock(Lock) -> Result<Vec<(model::TopicName, model::QueueId)>, LockError>;
     /// Let go of queues.
     Unlock(Unlock) -> ();
     /// Call a delayed message back.

@@ -73,6 +73,18 @@ pub enum SendRefusal {
         /// The topic asked for.
         topic: TopicName,
     },
+    /// The operator's: so many topics are there that a send makes no more.
+    #[error(
+        "topic {topic} does not exist, and a send makes none: there are {topics} topics, the limit is {limit}"
+    )]
+    TooManyTopics {
+        /// The topic asked for.
+        topic: TopicName,
+        /// How many there are.
+        topics: usize,
+        /// How many there may be for one to be made so.
+        limit: usize,
+    },
     /// The caller's: the topic belongs to the server.
     #[error("topic {topic} belongs to the server, clients may not write to it")]
     SystemTopic {
@@ -309,6 +321,10 @@ impl Broker {
         match ask.auto_create {
             Some(AutoCreate { queues }) if self.config.auto_create_topics && !name.is_dead_letter() => {
                 let queues = queues.clamp(1, self.config.default_queues);
+                let (topics, limit) = (self.topics.len(), self.config.topics_max);
+                if topics >= limit && self.topics.get(name).is_none() {
+                    return Err(SendRefusal::TooManyTopics { topic: name.clone(), topics, limit });
+                }
                 Ok(self.there_or_new(name.clone(), queues, TopicKind::Mixed))
             }
             _ => match self.topics.get(name) {

@@ -1,5 +1,6 @@
 //! Send back: a consumer could not handle a message, and gets it again later or, at last, never.
 
+use crate::group::NoGroup;
 use crate::read::Then;
 use crate::work::Wanted;
 use crate::{Broker, Reply, RequestId, schedule};
@@ -24,11 +25,8 @@ pub struct SendBack {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendBackError {
     /// The caller's: there is no such group, and it may not be made by this.
-    #[error("group {group} does not exist")]
-    GroupUnknown {
-        /// The group.
-        group: GroupName,
-    },
+    #[error(transparent)]
+    GroupUnknown(#[from] NoGroup),
     /// The caller's: no message lies there.
     #[error("look message by offset failed, {log_offset}")]
     MessageUnknown {
@@ -63,9 +61,7 @@ impl Broker {
         let unknown = SendBackError::MessageUnknown { log_offset: ask.log_offset };
         let (mut message, placed) = bytes.and_then(|bytes| stored::decode(&bytes).ok()).ok_or(unknown)?;
         // Once there is a message, so that a refused request makes no group.
-        let Some(settings) = self.group_or_make(&ask.group) else {
-            return Err(SendBackError::GroupUnknown { group: ask.group.clone() });
-        };
+        let settings = self.group_or_make(&ask.group)?;
         let retry_max = ask.max_reconsume_times.unwrap_or(settings.retry_max as i32);
         let tries = message.reconsume_times;
         if let Some(topic) = self.topics.by_name(&placed.topic) {

@@ -7,6 +7,7 @@ mod deliver;
 mod filter;
 mod handover;
 mod lease;
+mod limits;
 mod members;
 mod pop;
 mod recall;

@@ -120,6 +120,11 @@ impl Topics {
         Some(topic)
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
     /// All of them, by name.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Topic> {
         self.ids.values().filter_map(|id| self.all.get(id))
@@ -269,7 +274,8 @@ impl Broker {
     pub fn coming_retry_topic(&self, name: &TopicName) -> Option<Topic> {
         let group = name.retry_group().filter(|_| self.topics.get(name).is_none())?;
         let queues = self.retry_queues(&group);
-        self.config.auto_create_groups.then(|| self.new_topic(name.clone(), queues, TopicKind::Normal))
+        let may = self.config.auto_create_groups && self.groups.len() < self.config.groups_max;
+        may.then(|| self.new_topic(name.clone(), queues, TopicKind::Normal))
     }
 
     /// How many queues a group's retry topic is made with.

@@ -158,7 +158,8 @@ fn lease(
 /// Which messages a client asks for.
 pub(crate) fn filter(asked: &v2::FilterExpression) -> Result<Filter, Refused> {
     match asked.r#type() {
-        FilterType::Tag | FilterType::Unspecified => Ok(Filter::tags(&asked.expression)),
+        FilterType::Tag | FilterType::Unspecified => Filter::tags(&asked.expression)
+            .map_err(|error| Refused::new(Code::IllegalFilterExpression, error.to_string())),
         FilterType::Sql => Filter::sql(&asked.expression)
             .map_err(|error| Refused::new(Code::IllegalFilterExpression, error.to_string())),
     }

@@ -70,7 +70,7 @@ impl From<Unavailable> for Refused {
 impl From<SendRefusal> for Refused {
     fn from(error: SendRefusal) -> Self {
         let code = match error {
-            SendRefusal::TopicUnknown { .. } => Code::TopicNotFound,
+            SendRefusal::TopicUnknown { .. } | SendRefusal::TooManyTopics { .. } => Code::TopicNotFound,
             SendRefusal::SystemTopic { .. } => Code::IllegalTopic,
             SendRefusal::NotWritable { .. } => Code::Forbidden,
             SendRefusal::QueueUnknown { .. } | SendRefusal::TransactionInBatch => Code::BadRequest,
@@ -134,6 +134,7 @@ impl From<CommitOffsetError> for Refused {
         let code = match error {
             CommitOffsetError::TopicUnknown { .. } => Code::TopicNotFound,
             CommitOffsetError::QueueUnknown { .. } => Code::BadRequest,
+            CommitOffsetError::GroupUnknown { .. } => Code::ConsumerGroupNotFound,
         };
         Self::new(code, error.to_string())
     }
@@ -193,6 +194,10 @@ impl From<SendBackError> for Refused {
 impl From<RegisterError> for Refused {
     fn from(error: RegisterError) -> Self {
         match error {
+            RegisterError::ClientIdTooLong { .. } | RegisterError::TooMuch { .. } => {
+                Self::new(Code::BadRequest, error.to_string())
+            }
+            RegisterError::Full { .. } => Self::new(Code::TooManyRequests, error.to_string()),
             RegisterError::Unavailable { .. } => Self::new(Code::InternalServerError, error.to_string()),
         }
     }

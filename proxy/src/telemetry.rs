@@ -199,7 +199,9 @@ fn consumer(kind: ClientType, subscription: &v2::Subscription) -> Result<Consume
         let filter = match wanted.r#type() {
             // Nothing is handed out by it: each receive brings its own, and a wrong one is refused there.
             FilterType::Sql => Filter::sql(&wanted.expression).unwrap_or(Filter::All),
-            FilterType::Tag | FilterType::Unspecified => Filter::tags(&wanted.expression),
+            FilterType::Tag | FilterType::Unspecified => {
+                Filter::tags(&wanted.expression).unwrap_or(Filter::All)
+            }
         };
         let topic = names::topic(entry.topic.as_ref())?;
         subscriptions.push(Subscription { topic, filter, expression: wanted.expression, version });

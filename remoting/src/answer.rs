@@ -13,7 +13,22 @@ pub(crate) struct Answer {
     pub ext: Fields,
     /// The body, in parts.
     pub body: Vec<Bytes>,
+    /// What is said in its place where the client has too much to read already; `None`: that the server is busy.
+    pub instead: Option<Box<Answer>>,
 }
+
+/// A command on its way to the client.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub command: Command,
+    /// Its body, in parts.
+    pub body: Vec<Bytes>,
+    /// What is said in its place where the client has too much to read already; `None` where it is small.
+    pub instead: Option<Command>,
+}
+
+/// Bytes of a body that is said however much the client has to read: there are no more of them than requests.
+const SMALL_BYTES: usize = 4 << 10;
 
 /// An answer that is nothing but an error.
 #[derive(Clone, Debug)]
@@ -28,7 +43,13 @@ pub(crate) type Answered = Result<Answer, Refused>;
 impl Answer {
     /// Code 0, and nothing else.
     pub fn success() -> Self {
-        Self { code: ResponseCode::Success, remark: None, ext: Fields::new(), body: Vec::new() }
+        Self {
+            code: ResponseCode::Success,
+            remark: None,
+            ext: Fields::new(),
+            body: Vec::new(),
+            instead: None,
+        }
     }
 
     /// Code 0 and a body.
@@ -43,12 +64,21 @@ impl Answer {
         answer
     }
 
-    /// The command that answers the request `blank` was made for, and its body.
-    pub fn into_command(self, mut blank: Command) -> (Command, Vec<Bytes>) {
+    /// The command that answers the request `blank` was made for.
+    pub fn into_command(mut self, blank: Command) -> Outgoing {
+        let body = std::mem::take(&mut self.body);
+        let instead = (body.iter().map(Bytes::len).sum::<usize>() > SMALL_BYTES).then(|| {
+            let busy = || Self { code: ResponseCode::SystemBusy, ..Self::success() };
+            self.instead.take().map_or_else(busy, |instead| *instead).filled(blank.clone())
+        });
+        Outgoing { command: self.filled(blank), body, instead }
+    }
+
+    fn filled(self, mut blank: Command) -> Command {
         blank.code = self.code.number();
         blank.remark = self.remark;
         blank.ext = self.ext;
-        (blank, self.body)
+        blank
     }
 }
 

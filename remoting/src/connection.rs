@@ -1,5 +1,6 @@
 //! One connection, from its first byte to its last.
 
+use crate::answer::Outgoing;
 use crate::caller::Caller;
 use crate::dispatch;
 use crate::notify;
@@ -71,9 +72,8 @@ pub async fn serve_connection<S>(
         }
         // Every request reaches the service before more is read: a client that says a last thing and closes is
         // heard. What is ready by now leaves in one write.
-        while outbox.bytes.len() < settings.outbox_bytes_max {
-            let Some(Some(answer)) = requests.next().now_or_never() else { break };
-            outbox.put(answer);
+        while let Some(Some(answer)) = requests.next().now_or_never() {
+            outbox.put(answer, &settings);
         }
         if stop_at.is_some() && requests.is_empty() && !outbox.is_waiting() {
             break "drained";
@@ -88,7 +88,7 @@ pub async fn serve_connection<S>(
                     Ok(0) | Err(_) => break "closed by the client",
                     Ok(_) => idle_at = Instant::now() + settings.idle_max,
                 },
-            Some(answer) = requests.next(), if room => outbox.put(answer),
+            Some(answer) = requests.next() => outbox.put(answer, &settings),
             written = outbox.push(&mut writer), if outbox.is_waiting() => match written {
                 Ok(()) => idle_at = Instant::now() + settings.idle_max,
                 Err(_) => break "closed by the client",
@@ -108,7 +108,7 @@ pub async fn serve_connection<S>(
                     question.opaque = notice_count;
                     asked.insert(notice_count, answer);
                     let body = question.body.clone();
-                    outbox.put(Some((*question, vec![body])));
+                    outbox.put(Some(Outgoing { command: *question, body: vec![body], instead: None }), &settings);
                 }
             }
             () = sleep_until(stop_at.unwrap_or(idle_at).min(idle_at)) => {
@@ -129,9 +129,21 @@ struct Outbox {
 }
 
 impl Outbox {
-    fn put(&mut self, answer: Option<(Command, Vec<Bytes>)>) {
-        if let Some((command, body)) = answer {
-            command.encode_with(&body, &mut self.bytes);
+    /// Adds a command; where that were too much for a client that does not read, what is said in its place.
+    fn put(&mut self, outgoing: Option<Outgoing>, settings: &Settings) {
+        let Some(Outgoing { command, body, instead }) = outgoing else { return };
+        let (waiting, limit) = (self.bytes.len(), settings.answer_bytes_max);
+        let more: usize = body.iter().map(Bytes::len).sum();
+        match instead {
+            Some(mut instead) if waiting > 0 && waiting + more > limit => {
+                let why = format!(
+                    "{waiting} bytes of answers wait to be read, and {more} more; the limit is {limit}"
+                );
+                tracing::debug!(code = instead.code, why, "answered otherwise");
+                instead.remark = Some(why);
+                instead.encode(&mut self.bytes);
+            }
+            _ => command.encode_with(&body, &mut self.bytes),
         }
     }
 

@@ -1,20 +1,19 @@
 //! Which verb a request is for.
 
-use crate::answer::{Answer, Answered, Refused};
+use crate::answer::{Answer, Answered, Outgoing, Refused};
 use crate::caller::Caller;
 use crate::{ack, admin, assignment};
 use crate::{
     client_config, cluster, consumers, end_transaction, group, heartbeat, lock, offset, pop, pull, query,
     recall, reply, route, send, send_back, topic, unregister,
 };
-use bytes::Bytes;
 use std::sync::Arc;
 use tracing::Instrument as _;
 use wire::remoting::code::UnknownRequest;
 use wire::remoting::{Command, RequestCode, ResponseCode};
 
 /// Answers a request; `None` where no answer is wanted, not even an error.
-pub(crate) async fn answer(caller: Arc<Caller>, request: Command) -> Option<(Command, Vec<Bytes>)> {
+pub(crate) async fn answer(caller: Arc<Caller>, request: Command) -> Option<Outgoing> {
     let is_one_way = request.is_one_way();
     let blank = request.answer(ResponseCode::Success);
     let code = RequestCode::try_from(request.code);

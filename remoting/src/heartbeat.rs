@@ -8,7 +8,15 @@ use std::collections::BTreeMap;
 use wire::remoting::heartbeat::{self, ConsumerData, HeartbeatData, SubscriptionData};
 use wire::remoting::{Command, ResponseCode, json};
 
+/// Bytes of a heartbeat, at most: as many as what it says may have once it is kept.
+const HEARTBEAT_BYTES_MAX: usize = 4 << 20;
+
 pub(crate) async fn heartbeat(caller: &Caller, request: &Command) -> Answered {
+    let length = request.body.len();
+    if length > HEARTBEAT_BYTES_MAX {
+        let why = format!("the heartbeat has {length} bytes, the limit is {HEARTBEAT_BYTES_MAX}");
+        return Err(Refused::new(ResponseCode::InvalidParameter, &why));
+    }
     let body: HeartbeatData = json::read(&request.body)?;
     let mut unserved = BTreeMap::new();
     let consumers = body.consumer_data_set.into_iter();
@@ -23,15 +31,20 @@ pub(crate) async fn heartbeat(caller: &Caller, request: &Command) -> Answered {
         producers: body.producer_data_set.into_iter().map(|producer| producer.group_name).collect(),
         consumers,
     };
-    match caller.ask(register).await? {
-        Ok(()) => {}
-        Err(error @ RegisterError::Unavailable { .. }) => {
-            return Err(Refused::new(ResponseCode::ServiceNotAvailable, &error));
-        }
-    }
+    caller.ask(register).await?.map_err(|error| Refused::new(code_of(&error), &error))?;
     // Clients then send their subscriptions every time, and we never have to ask for what a restart forgot.
     let answer = heartbeat::Answer { supports_v2: false, subscriptions_changed: true };
     Ok(Answer::with_fields(|ext| answer.write(ext)))
+}
+
+fn code_of(error: &RegisterError) -> ResponseCode {
+    match error {
+        RegisterError::ClientIdTooLong { .. } | RegisterError::TooMuch { .. } => {
+            ResponseCode::InvalidParameter
+        }
+        RegisterError::Full { .. } => ResponseCode::SystemBusy,
+        RegisterError::Unavailable { .. } => ResponseCode::ServiceNotAvailable,
+    }
 }
 
 /// What is wanted by expressions that cannot be served, and why.
@@ -84,7 +97,8 @@ fn subscription(group: &GroupName, data: SubscriptionData, unserved: &mut Unserv
 /// Reads an expression of a type. Peer: `FilterAPI#build`, `ConsumerFilterManager#build`.
 pub(crate) fn filter(kind: &str, expression: &str) -> Result<Filter, Refused> {
     match kind {
-        _ if is_tag_expression(kind) => Ok(Filter::tags(expression)),
+        _ if is_tag_expression(kind) => Filter::tags(expression)
+            .map_err(|error| Refused::new(ResponseCode::SubscriptionParseFailed, &error)),
         "SQL92" => Filter::sql(expression).map_err(|error| {
             let why = format!("the SQL92 expression cannot be read: {error}");
             Refused::new(ResponseCode::SubscriptionParseFailed, &why)

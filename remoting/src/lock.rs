@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Answered, Refused};
 use crate::caller::Caller;
-use broker::{Lock, Unlock};
+use broker::{Lock, LockError, Unlock};
 use model::{ClientId, GroupName, QueueId, TopicName};
 use std::collections::HashSet;
 use wire::remoting::lock::{self, Body, MessageQueue};
@@ -11,7 +11,8 @@ use wire::remoting::{Command, ResponseCode, json};
 pub(crate) async fn lock(caller: &Caller, request: &Command) -> Answered {
     let body: Body = json::read(&request.body)?;
     let (group, client, queues) = asked(&body)?;
-    let held: HashSet<_> = caller.ask(Lock { group, client, queues }).await?.into_iter().collect();
+    let held = caller.ask(Lock { group, client, queues }).await?.map_err(|error| refused(&error))?;
+    let held: HashSet<_> = held.into_iter().collect();
     // A queue is given back as the client named it, its broker too.
     let locked =
         body.mq_set.into_iter().filter(|named| queue(named).is_some_and(|queue| held.contains(&queue)));
@@ -23,6 +24,14 @@ pub(crate) async fn unlock(caller: &Caller, request: &Command) -> Answered {
     let (group, client, queues) = asked(&body)?;
     caller.ask(Unlock { group, client, queues }).await?;
     Ok(Answer::success())
+}
+
+fn refused(error: &LockError) -> Refused {
+    let code = match error {
+        LockError::GroupUnknown { .. } => ResponseCode::SubscriptionGroupNotExist,
+        LockError::ClientIdTooLong { .. } => ResponseCode::InvalidParameter,
+    };
+    Refused::new(code, error)
 }
 
 /// Of which group, which member, and which queues.

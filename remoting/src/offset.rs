@@ -90,5 +90,6 @@ fn commit_code_of(error: &CommitOffsetError) -> ResponseCode {
     match error {
         CommitOffsetError::TopicUnknown { .. } => ResponseCode::TopicNotExist,
         CommitOffsetError::QueueUnknown { .. } => ResponseCode::InvalidParameter,
+        CommitOffsetError::GroupUnknown { .. } => ResponseCode::SubscriptionGroupNotExist,
     }
 }

@@ -27,7 +27,17 @@ pub(crate) async fn pull(caller: &Caller, request: &Command) -> Answered {
         PullOutcome::NothingMatched => (ResponseCode::PullRetryImmediately, None),
         PullOutcome::OffsetMoved => (ResponseCode::PullOffsetMoved, None),
     };
-    Ok(Answer { code, remark, body: pulled.messages, ..Answer::with_fields(|ext| fields.write(ext)) })
+    // A client that cannot take them now asks again for the same.
+    let again = pull::Answer { next_offset: header.queue_offset, ..fields };
+    let again =
+        Answer { code: ResponseCode::PullRetryImmediately, ..Answer::with_fields(|ext| again.write(ext)) };
+    Ok(Answer {
+        code,
+        remark,
+        body: pulled.messages,
+        instead: Some(Box::new(again)),
+        ..Answer::with_fields(|ext| fields.write(ext))
+    })
 }
 
 fn ask(caller: &Caller, language: Language, header: &Header) -> Result<Pull, Refused> {

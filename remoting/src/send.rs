@@ -116,7 +116,7 @@ pub(crate) fn stored(caller: &Caller, sent: &[Sent], is_batch: bool) -> Answer {
 /// and 17, and give up on 13.
 fn refused(error: &SendError, is_batch: bool) -> Refused {
     let code = match error.why {
-        SendRefusal::TopicUnknown { .. } => ResponseCode::TopicNotExist,
+        SendRefusal::TopicUnknown { .. } | SendRefusal::TooManyTopics { .. } => ResponseCode::TopicNotExist,
         SendRefusal::SystemTopic { .. } | SendRefusal::NotWritable { .. } => ResponseCode::NoPermission,
         SendRefusal::QueueUnknown { .. } => ResponseCode::InvalidParameter,
         SendRefusal::WrongKind { .. }

@@ -28,6 +28,9 @@ pub struct Settings {
     pub in_flight_max: usize,
     /// Bytes of one connection that wait to be written, beyond which it is not read from.
     pub outbox_bytes_max: usize,
+    /// Bytes of one connection's answers that wait to be written, beyond which an answer with a large body is not given:
+    /// a pull is told to ask again at once, any other request that the server is busy. One answer always fits.
+    pub answer_bytes_max: usize,
     /// Bytes of a frame at most.
     pub frame_bytes_max: usize,
     /// How long a connection may be silent on both sides.
@@ -50,6 +53,7 @@ impl Settings {
             admin_networks: Vec::new(),
             in_flight_max: 1024,
             outbox_bytes_max: 4 << 20,
+            answer_bytes_max: 64 << 20,
             frame_bytes_max: frame::MAX_BYTES,
             idle_max: Duration::from_mins(2),
             drain_max: Duration::from_secs(1),

@@ -69,7 +69,7 @@ fn a_pull_skips_what_its_tags_do_not_want() {
     for tag in ["A", "B", "C", "A", "D"] {
         rig.send(send("t", tag, &[("TAGS", tag)]));
     }
-    let wanted = Pull { filter: Some(Filter::tags("A || C")), ..pull("t", 0, None) };
+    let wanted = Pull { filter: Some(Filter::tags("A || C").unwrap()), ..pull("t", 0, None) };
     let pulled = rig.ask(wanted.clone()).unwrap();
     assert_eq!(pulled.messages.iter().map(body).collect::<Vec<_>>(), ["A", "C", "A"]);
     assert_eq!(pulled.next_offset, QueueOffset(5));
@@ -110,7 +110,7 @@ fn register(rig: &mut Rig, connection: u64, client: &str, version: i64) {
             from: model::ConsumeFrom::Last,
             subscriptions: vec![Subscription {
                 topic: topic("t"),
-                filter: Filter::tags("A"),
+                filter: Filter::tags("A").unwrap(),
                 expression: "A".into(),
                 version,
             }],
@@ -265,7 +265,7 @@ fn a_pop_hands_out_only_what_its_tags_want_and_finishes_the_rest() {
     for tag in ["Aa", "BB", "C"] {
         rig.send(send("t", tag, &[("TAGS", tag)]));
     }
-    let popped = rig.ask(Pop { filter: Filter::tags("Aa"), ..pop("t", 10_000, 0) }).unwrap();
+    let popped = rig.ask(Pop { filter: Filter::tags("Aa").unwrap(), ..pop("t", 10_000, 0) }).unwrap();
     assert_eq!(popped.messages.iter().map(|m| body(&m.bytes)).collect::<Vec<_>>(), ["Aa"]);
     rig.ask(ack("t", &popped.messages));
     rig.pass(30_000);

@@ -207,7 +207,7 @@ fn only_a_client_that_looks_again_is_answered_before_its_subscription_is_known()
         let newer = rig.ask(ask(rechecks, 11));
         assert!(matches!(newer, Err(PullError::SubscriptionNotLatest { version: 11, .. })), "{newer:?}");
     }
-    register(&mut rig, &Filter::tags("B"), 12);
+    register(&mut rig, &Filter::tags("B").unwrap(), 12);
     assert!(matches!(rig.ask(ask(false, 13)), Err(PullError::SubscriptionNotLatest { .. })));
     assert_eq!(rig.ask(ask(true, 13)).unwrap().messages.len(), 4);
 }

@@ -136,19 +136,21 @@ fn a_message_that_marks_another_calls_it_back_and_is_never_stored() {
 #[test]
 fn queues_are_locked_by_one_member_until_it_lets_go_or_a_minute_is_over() {
     let mut rig = Rig::new();
+    rig.topic("t", 2);
+    rig.ask(CreateGroup { group: model::Group::new(group()) }).unwrap();
     let queues = vec![(topic("t"), QueueId(0)), (topic("t"), QueueId(1))];
     let client = |name: &str| model::ClientId(name.into());
     let lock = |name: &str| Lock { group: group(), client: client(name), queues: queues.clone() };
-    assert_eq!(rig.ask(lock("a")), queues);
-    assert_eq!(rig.ask(lock("b")), []);
+    assert_eq!(rig.ask(lock("a")).unwrap(), queues);
+    assert_eq!(rig.ask(lock("b")).unwrap(), []);
     rig.pass(59_999);
-    assert_eq!(rig.ask(lock("a")), queues, "and again for a minute");
+    assert_eq!(rig.ask(lock("a")).unwrap(), queues, "and again for a minute");
     rig.pass(59_999);
-    assert_eq!(rig.ask(lock("b")), []);
+    assert_eq!(rig.ask(lock("b")).unwrap(), []);
     rig.pass(1);
-    assert_eq!(rig.ask(lock("b")), queues);
+    assert_eq!(rig.ask(lock("b")).unwrap(), queues);
     rig.ask(Unlock { group: group(), client: client("a"), queues: queues.clone() });
-    assert_eq!(rig.ask(lock("a")), [], "only the holder lets go");
+    assert_eq!(rig.ask(lock("a")).unwrap(), [], "only the holder lets go");
     rig.ask(Unlock { group: group(), client: client("b"), queues: queues[..1].to_vec() });
-    assert_eq!(rig.ask(lock("a")), queues[..1]);
+    assert_eq!(rig.ask(lock("a")).unwrap(), queues[..1]);
 }

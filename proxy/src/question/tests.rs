@@ -11,7 +11,7 @@ use wire::stored::Placed;
 fn known() -> Register {
     let subscription = Subscription {
         topic: TopicName::new("t").unwrap(),
-        filter: Filter::tags("A"),
+        filter: Filter::tags("A").unwrap(),
         expression: "A".to_owned(),
         version: 7,
     };

@@ -258,7 +258,7 @@ fn expressions_are_read_by_their_kind_and_an_unspecified_kind_counts_as_tags() {
     };
     assert_eq!(of(FilterType::Tag, "*"), Ok(Filter::All));
     assert_eq!(of(FilterType::Unspecified, ""), Ok(Filter::All));
-    assert_eq!(of(FilterType::Tag, "a || b"), Ok(Filter::Tags(vec!["a".to_owned(), "b".to_owned()])));
+    assert_eq!(of(FilterType::Tag, "a || b"), Ok(Filter::tags("a || b").unwrap()));
     assert!(matches!(of(FilterType::Sql, "n > 2 AND TAGS <> 'C'"), Ok(Filter::Sql(_))));
     for wrong in ["", "n >", "*"] {
         assert_eq!(of(FilterType::Sql, wrong).unwrap_err().code, Code::IllegalFilterExpression, "{wrong:?}");

@@ -37,7 +37,10 @@ fn refusals_of_the_broker_have_the_codes_that_clients_act_on() {
     assert_eq!(send(SendRefusal::TopicUnknown { topic: topic.clone() }), Code::TopicNotFound);
     assert_eq!(send(SendRefusal::Busy { what: "x" }), Code::TooManyRequests);
     assert_eq!(send(SendRefusal::TimerDisabled), Code::InternalServerError);
-    assert_eq!(Refused::from(PopError::TooManyParked { parked: 1, limit: 1 }).code, Code::TooManyRequests);
+    assert_eq!(
+        Refused::from(PopError::from(broker::ParkedFull { unit: "requests", parked: 1, limit: 1 })).code,
+        Code::TooManyRequests
+    );
     assert_eq!(Refused::from(AckError::LeaseOver).code, Code::InvalidReceiptHandle);
     assert_eq!(Refused::from(AckError::TopicUnknown { topic }).code, Code::TopicNotFound);
     assert_eq!(Refused::from(Unavailable::Busy).code, Code::TooManyRequests);

@@ -144,7 +144,7 @@ async fn each_frame_of_settings_is_answered_and_the_client_registered_with_what_
     assert_eq!(registered.len(), 2);
     let consumer = &registered[0].consumers[0];
     assert_eq!((consumer.group.as_str(), consumer.kind), ("g", ConsumeKind::Push));
-    assert_eq!(consumer.subscriptions[0].filter, Filter::Tags(vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!(consumer.subscriptions[0].filter, Filter::tags("a || b").unwrap());
     assert_eq!(registered[0].connection, registered[1].connection, "one connection for each client");
 }
 

@@ -87,7 +87,10 @@ async fn member(caller: &Caller, header: &OfClient) -> Result<Client, Refused> {
 /// What a client answered, as the answer to who asked.
 fn passed_on(answer: Command) -> Answered {
     match ResponseCode::try_from(answer.code) {
-        Ok(code) => Ok(Answer { code, remark: answer.remark, ext: answer.ext, body: vec![answer.body] }),
+        Ok(code) => {
+            let (remark, ext) = (answer.remark, answer.ext);
+            Ok(Answer { code, remark, ext, ..Answer::with_body(answer.body) })
+        }
         Err(unknown) => {
             let why = format!("{unknown}: {}", answer.remark.unwrap_or_default());
             Err(Refused::new(ResponseCode::SystemError, &why))

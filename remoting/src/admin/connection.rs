@@ -84,8 +84,8 @@ fn connection(client: &Client) -> Connection {
 
 /// A subscription as tools read it.
 pub(super) fn subscription_data(subscription: &Subscription) -> SubscriptionData {
-    let tags = match &subscription.filter {
-        Filter::Tags(tags) => tags.clone(),
+    let tags: Vec<String> = match &subscription.filter {
+        Filter::Tags(tags) => tags.names().map(str::to_owned).collect(),
         Filter::All | Filter::Sql(_) => Vec::new(),
     };
     SubscriptionData {

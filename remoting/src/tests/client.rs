@@ -129,12 +129,12 @@ async fn a_heartbeat_leaves_out_names_that_break_the_rules_and_filters_not_serve
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_is_held_by_one_member_until_it_lets_go() {
+async fn a_queue_that_there_is_is_held_by_one_member_until_it_lets_go() {
     let mut client = Server::start().connect();
     let body = |client: &str| {
         let queue =
             |queue_id| MessageQueue { broker_name: "as the client says".into(), queue_id, topic: "T".into() };
-        let mq_set = vec![queue(0), queue(3), queue(-1)];
+        let mq_set = vec![queue(0), queue(3), queue(4), queue(-1)];
         let body = lock::Body {
             client_id: client.into(),
             consumer_group: "consumers".into(),
@@ -150,8 +150,15 @@ async fn a_queue_is_held_by_one_member_until_it_lets_go() {
         assert!(locked.iter().all(|queue| queue.broker_name == "as the client says"));
         locked.iter().map(|queue| queue.queue_id).collect::<Vec<_>>()
     };
+    client.ask_for(ResponseCode::Success, send("T", b"body", &[])).await;
+    let refused = client.ask_for(ResponseCode::SubscriptionGroupNotExist, lock("one")).await;
+    assert_eq!(remark(&refused), "group consumers does not exist");
+    client.ask_for(ResponseCode::Success, pull("T", 0, 0)).await;
     assert_eq!(held(&client.ask_for(ResponseCode::Success, lock("one")).await), [0, 3]);
     assert_eq!(held(&client.ask_for(ResponseCode::Success, lock("two")).await), [0; 0]);
+    let long = "x".repeat(1025);
+    let refused = client.ask_for(ResponseCode::InvalidParameter, lock(&long)).await;
+    assert_eq!(remark(&refused), "the client's id has 1025 bytes, the limit is 1024");
     client.ask_for(ResponseCode::Success, unlock("two")).await;
     assert_eq!(held(&client.ask_for(ResponseCode::Success, lock("two")).await), [0; 0]);
     client.tell(unlock("one").one_way()).await;
@@ -255,4 +262,40 @@ async fn a_new_groups_retry_topic_has_a_route_before_its_first_heartbeat() {
     let mut client =
         Server::start_with(Settings::new(store_host()), |config| config.auto_create_groups = false).connect();
     client.ask_for(ResponseCode::TopicNotExist, route("%RETRY%consumers")).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_client_invents_beyond_a_limit_is_refused_with_the_limit() {
+    let change = |config: &mut broker::Config| {
+        (config.client_bytes_max, config.clients_bytes_max) = (2000, 3000);
+        (config.topics_max, config.groups_max) = (1, 0);
+    };
+    let mut client = Server::start_with(Settings::new(store_host()), change).connect();
+    let named = |client: &str, groups: usize| {
+        let producer = |n| ProducerData { group_name: format!("producers {n}") };
+        let producer_data_set = (0..groups).map(producer).collect();
+        let data = HeartbeatData { client_id: client.into(), producer_data_set, ..HeartbeatData::default() };
+        Command::request(RequestCode::HeartBeat, Fields::new(), json::write(&data))
+    };
+    let refused = client.ask_for(ResponseCode::InvalidParameter, named("one", 8)).await;
+    let told = "the groups and subscriptions of this connection have 2136 bytes, the limit is 2000";
+    assert_eq!(remark(&refused), told);
+    client.ask_for(ResponseCode::Success, named("one", 7)).await;
+    let long = "x".repeat(1025);
+    let refused = client.ask_for(ResponseCode::InvalidParameter, named(&long, 1)).await;
+    assert_eq!(remark(&refused), "the client's id has 1025 bytes, the limit is 1024");
+    let blanks = vec![b' '; (4 << 20) + 1];
+    let huge = Command::request(RequestCode::HeartBeat, Fields::new(), blanks.into());
+    let refused = client.ask_for(ResponseCode::InvalidParameter, huge).await;
+    assert_eq!(remark(&refused), "the heartbeat has 4194305 bytes, the limit is 4194304");
+
+    let refused = client.ask_for(ResponseCode::TopicNotExist, send("new", b"body", &[])).await;
+    assert!(remark(&refused).contains("a send makes none") && remark(&refused).ends_with("the limit is 1"));
+    let system = pull("BenchmarkTest", 0, 0);
+    let refused = client.ask_for(ResponseCode::SubscriptionGroupNotExist, system).await;
+    assert!(remark(&refused).ends_with("there are 0 groups, the limit is 0"), "{}", remark(&refused));
+    let mut tags = pull("BenchmarkTest", 0, 0);
+    tags.ext.set("subscription", vec!["t"; 1025].join("||"));
+    let refused = client.ask_for(ResponseCode::SubscriptionParseFailed, tags).await;
+    assert_eq!(remark(&refused), "the expression has 1025 tags, the limit is 1024");
 }

@@ -154,6 +154,62 @@ async fn a_client_that_does_not_read_is_not_read_from_beyond_the_bytes_it_has_to
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_is_not_given_more_than_its_bytes_of_answers() {
+    let mut settings = Settings::new(store_host());
+    settings.answer_bytes_max = 4 << 20;
+    let mut client = Server::start_with(settings, |_| {}).connect();
+    let mut large = send("T", b"", &[("KEYS", "key")]);
+    large.body = vec![7; 1 << 20].into();
+    client.ask_for(ResponseCode::Success, large).await;
+
+    let query = [("topic", "T"), ("key", "key"), ("maxNum", "1"), ("beginTimestamp", "0")];
+    let mut query = request(RequestCode::QueryMessage, &query);
+    query.ext.set("endTimestamp", i64::MAX);
+    let (mut pulls, mut queries) = (0, 0);
+    for _ in 0..20 {
+        client.tell(pull("T", 0, 0)).await;
+        client.tell(query.clone()).await;
+    }
+    sleep(Duration::from_secs(1)).await;
+    let (mut found, mut refused) = (0, Vec::new());
+    for _ in 0..40 {
+        let answer = client.hear().await.unwrap();
+        match answer.code {
+            0 => found += 1,
+            20 => {
+                pulls += 1;
+                assert_eq!(field(&answer, "nextBeginOffset"), 0, "the same again");
+                refused.push(answer);
+            }
+            _ => {
+                queries += 1;
+                assert_eq!(answer.code, 2, "{answer:?}");
+                refused.push(answer);
+            }
+        }
+    }
+    // Beside what waits in the outbox, some may have left it already, and lie in the stream.
+    assert!((3..8).contains(&found), "{found} of a bit more than a megabyte");
+    assert!(pulls > 10 && queries > 10, "{pulls} pulls, {queries} queries");
+    for answer in refused {
+        assert!(remark(&answer).contains("bytes of answers wait to be read") && answer.body.is_empty());
+        assert!(remark(&answer).ends_with("the limit is 4194304"), "{}", remark(&answer));
+    }
+    client.ask_for(ResponseCode::Success, pull("T", 0, 0)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_answer_always_fits() {
+    let mut settings = Settings::new(store_host());
+    settings.answer_bytes_max = 1000;
+    let mut client = Server::start_with(settings, |_| {}).connect();
+    let mut large = send("T", b"", &[]);
+    large.body = vec![7; 100_000].into();
+    client.ask_for(ResponseCode::Success, large).await;
+    client.ask_for(ResponseCode::Success, pull("T", 0, 0)).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_connection_is_closed_once_both_sides_are_silent_for_too_long() {
     let mut settings = Settings::new(store_host());
     assert_eq!(settings.idle_max, Duration::from_mins(2));
