@@ -8,14 +8,14 @@
 use crate::manifest::{self, IndexFile, KEYS, Manifest, PENDING, QUEUES, STATE};
 use crate::{Broker, Halted, state};
 use env::Disk;
-use journal::SyncFailed;
+use journal::{Reader, SyncFailed};
 use model::{LogOffset, Monotonic, Now, Timestamp};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use store::queue_file::{self, Part};
 use store::{KeyIndex, KeyLine, key_run};
-use timer::Cut;
+use timer::{Cut, Reshaped};
 
 /// How long a checkpoint that failed waits before it is tried again, at most.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
@@ -62,13 +62,17 @@ pub struct CheckpointJob {
     state: Vec<u8>,
     parts: Vec<Part>,
     keys: Vec<Arc<KeyIndex>>,
+    reader: Reader,
+    /// Where the log begins: what lies before is told of no longer.
+    first: LogOffset,
+    ages: Vec<(LogOffset, Timestamp)>,
 }
 
 /// What became of it.
 #[derive(Debug)]
 pub struct CheckpointDone {
     job: Box<CheckpointJob>,
-    result: Result<Manifest, CheckpointError>,
+    result: Result<(Manifest, Reshaped), CheckpointError>,
 }
 
 /// Why a checkpoint does not stand. The one before it does.
@@ -110,8 +114,11 @@ impl CheckpointJob {
         CheckpointDone { job: self, result }
     }
 
-    fn write(&self, disk: &dyn Disk) -> Result<Manifest, CheckpointError> {
-        let spilt = self.cut.spill(disk)?;
+    fn write(&self, disk: &dyn Disk) -> Result<(Manifest, Reshaped), CheckpointError> {
+        let in_log = |entry: &timer::Entry| {
+            self.reader.read(disk, journal::Extent { at: entry.log_offset, length: entry.length })
+        };
+        let spilt = self.cut.spill(disk, &in_log)?;
         let mut next = Manifest {
             generation: self.generation,
             checkpoint: self.at,
@@ -119,21 +126,23 @@ impl CheckpointJob {
             written_at: self.written_at,
             state_bytes: self.state.len() as u64,
             timer: Arc::new(spilt.catalog),
+            ages: self.ages.clone(),
             ..(*self.last).clone()
         };
+        next.queues.retain(|file| file.to > self.first);
+        next.keys.retain(|file| file.to > self.first);
         if !self.parts.is_empty() {
             let file = manifest::name(QUEUES, self.generation);
             queue_file::write(disk, &file, &self.parts)?;
             next.queues.push(self.measure(&file, disk)?);
         }
         let (visible, pending) = self.lines(&spilt.waiting);
-        for (kind, lines, files) in [(KEYS, visible, &mut next.keys), (PENDING, pending, &mut next.pending)] {
-            if !lines.is_empty() {
-                let file = manifest::name(kind, self.generation);
-                key_run::write(disk, &file, &lines)?;
-                files.push(self.measure(&file, disk)?);
-            }
+        if !visible.is_empty() {
+            let file = manifest::name(KEYS, self.generation);
+            key_run::write(disk, &file, &visible)?;
+            next.keys.push(self.measure(&file, disk)?);
         }
+        self.write_pending(&pending, &mut next, disk)?;
         let file = manifest::name(STATE, self.generation);
         disk.write_at(&file, 0, &self.state).map_err(CheckpointError::State)?;
         let sync = |file: String| move |source| CheckpointError::Sync { file, source };
@@ -142,12 +151,47 @@ impl CheckpointJob {
         disk.sync_folder().map_err(sync("the data folder".to_owned()))?;
         next.write(disk)?;
         next.remove_others(disk);
-        Ok(next)
+        Ok((next, spilt.done))
     }
 
     fn measure(&self, file: &str, disk: &dyn Disk) -> Result<IndexFile, CheckpointError> {
         let bytes = disk.len(file).map_err(CheckpointError::State)?;
-        Ok(IndexFile { generation: self.generation, bytes })
+        Ok(IndexFile { generation: self.generation, bytes, to: self.at })
+    }
+
+    /// Writes the keys of what waits, and merges runs of about one size, so that they stay few: a line is written anew
+    /// each time their number doubles.
+    fn write_pending(
+        &self,
+        lines: &[KeyLine],
+        next: &mut Manifest,
+        disk: &dyn Disk,
+    ) -> Result<(), CheckpointError> {
+        // This checkpoint may write several.
+        let mut numbers = (self.generation << 8..).map(|number| (number, manifest::name(PENDING, number)));
+        let mut numbered = || numbers.next().expect("numbers do not end");
+        let add = |generation, file: &str| -> Result<IndexFile, CheckpointError> {
+            Ok(IndexFile { generation, ..self.measure(file, disk)? })
+        };
+        if !lines.is_empty() {
+            let (number, file) = numbered();
+            key_run::write(disk, &file, lines)?;
+            next.pending.push(add(number, &file)?);
+        }
+        while let [.., older, newer] = next.pending[..]
+            && newer.bytes.saturating_mul(2) > older.bytes
+        {
+            let (number, file) = numbered();
+            let runs = [older, newer].map(|run| manifest::name(PENDING, run.generation));
+            let keep =
+                |line: &KeyLine| next.timer.may_wait((Timestamp::from_millis(line.word as i64), line.at));
+            let lines = key_run::merge(disk, [&runs[0], &runs[1]], &file, &keep)?;
+            next.pending.truncate(next.pending.len() - 2);
+            if lines > 0 {
+                next.pending.push(add(number, &file)?);
+            }
+        }
+        Ok(())
     }
 
     /// The keys as they are written: of visible messages, and of those that wait.
@@ -181,8 +225,18 @@ impl Broker {
     pub(crate) fn checkpoint_due(&self) -> Option<Monotonic> {
         let Checkpoints { last, began, pause, .. } = &self.checkpoints;
         let bytes = self.log.appended().0 - last.checkpoint.0.min(self.log.appended().0);
-        if self.checkpoints.is_busy() || bytes == 0 {
+        if self.checkpoints.is_busy() {
             return None;
+        }
+        if bytes == 0 {
+            // Nothing has come, but a bucket may be too wide for how near it is.
+            let split = self.timer.next_split()?;
+            return Some(
+                self.now
+                    .monotonic
+                    .after(self.now.until(split))
+                    .max(began.after(self.config.checkpoint_every)),
+            );
         }
         let full =
             bytes >= self.config.checkpoint_bytes || self.timer.unsaved() >= self.config.checkpoint_entries;
@@ -210,6 +264,9 @@ impl Broker {
             cut: self.timer.cut(at),
             parts: self.store.freeze(),
             keys: self.keys.freeze(),
+            reader: self.log.reader(),
+            first: self.log.first(),
+            ages: self.ages(at),
         };
         self.checkpoints.waiting = Some(Box::new(job));
     }
@@ -227,13 +284,15 @@ impl Broker {
         self.checkpoints.out = false;
         let CheckpointDone { job, result } = done;
         match result.map_err(CheckpointError::fatal) {
-            Ok(manifest) => {
+            Ok((manifest, reshaped)) => {
                 self.timer.commit(Arc::clone(&manifest.timer));
                 self.store.saved(&job.parts);
                 self.keys.saved();
                 self.checkpoints.last = Arc::new(manifest);
                 self.checkpoints.pause = None;
                 self.stats.checkpoints += 1;
+                self.stats.reshaped.add(reshaped);
+                self.expire_log();
                 Ok(())
             }
             Err(Ok(sync)) => Err(self.halt(sync)),

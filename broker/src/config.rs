@@ -55,6 +55,13 @@ pub struct Config {
     pub parked_bytes_max: usize,
     /// Leases that a group may hold in one queue.
     pub leases_max: usize,
+    /// How long a message can be read at least, from its delivery or send on. One that waits is kept until it is
+    /// delivered.
+    pub retention: Duration,
+    /// Bytes of log beyond which messages go earlier; `None` for no such limit.
+    pub retention_bytes: Option<u64>,
+    /// From what on the timer's buckets get another shape.
+    pub buckets: timer::Shape,
     /// Bytes of log after which a checkpoint is written.
     pub checkpoint_bytes: u64,
     /// Pending messages that came or left, after which a checkpoint is written: so many are held in memory.
@@ -89,6 +96,9 @@ impl Config {
             parked_max: 100_000,
             parked_bytes_max: 512 << 20,
             leases_max: 20_000,
+            retention: Duration::from_hours(72),
+            retention_bytes: None,
+            buckets: timer::Shape::default(),
             checkpoint_bytes: 256 << 20,
             checkpoint_entries: 500_000,
             checkpoint_every: Duration::from_secs(600),

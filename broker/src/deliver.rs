@@ -5,13 +5,15 @@
 //! it, so that the order of a queue never breaks.
 
 use crate::config::{STAGE_AHEAD_MS, STAGE_BYTES_MAX, STAGE_MAX, STAGE_STEP_MS};
+use crate::look_up::LookUpError;
 use crate::read::Then;
 use crate::work::Wanted;
 use crate::{Broker, Budget};
 use bytes::Bytes;
-use journal::{Extent, ReadError};
+use journal::Extent;
 use model::{LogOffset, Monotonic, Now, QueueId, Timestamp, TopicId};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 use timer::Entry;
 use wire::stored::View;
@@ -184,12 +186,10 @@ impl Broker {
         if self.due.reading {
             return;
         }
-        let mut missing: Vec<Extent> = Vec::new();
+        let mut missing: Vec<Entry> = Vec::new();
         let stuck = self.due.due.front().is_some_and(|entry| self.in_memory(extent_of(entry)).is_none());
         if stuck {
-            missing.extend(
-                self.due.due.iter().map(extent_of).filter(|&extent| self.in_memory(extent).is_none()),
-            );
+            missing.extend(self.due.due.iter().filter(|entry| self.in_memory(extent_of(entry)).is_none()));
         }
         let soon = self.now.wall.checked_add_millis(STAGE_AHEAD_MS).unwrap_or(self.now.wall);
         // Looked at in steps: what is scheduled in between is recent, and so in memory.
@@ -199,26 +199,28 @@ impl Broker {
                 Some(last) if ahead.len() == STAGE_MAX => last.deliver_at,
                 _ => soon,
             };
-            missing.extend(ahead.iter().map(extent_of).filter(|&extent| self.in_memory(extent).is_none()));
+            missing.extend(ahead.iter().filter(|entry| self.in_memory(extent_of(entry)).is_none()));
         }
         let mut bytes = 0;
         missing.truncate(STAGE_MAX);
-        missing.retain(|extent| {
-            bytes += extent.length as usize;
-            bytes <= STAGE_BYTES_MAX || bytes == extent.length as usize
+        missing.retain(|entry| {
+            bytes += entry.length as usize;
+            bytes <= STAGE_BYTES_MAX || bytes == entry.length as usize
         });
         if !missing.is_empty() {
             self.due.reading = true;
-            self.read(missing.clone(), Then::Deliver(missing));
+            let places = missing.iter().map(|entry| entry.log_offset).collect();
+            let catalog = Arc::clone(self.timer.catalog());
+            self.read_from_disk(Wanted::Bodies(missing, catalog), Then::Deliver(places));
         }
     }
 
     /// Bytes read ahead have come; or not, then it is tried again, with a growing pause, for ever.
-    pub(crate) fn staged(&mut self, extents: Vec<Extent>, bytes: Result<Vec<Bytes>, ReadError>) {
+    pub(crate) fn staged(&mut self, places: Vec<LogOffset>, bytes: Result<Vec<Bytes>, LookUpError>) {
         self.due.reading = false;
         match bytes {
             Ok(bytes) => {
-                self.due.staged.extend(extents.into_iter().map(|extent| extent.at).zip(bytes));
+                self.due.staged.extend(places.into_iter().zip(bytes));
                 self.due.pause = None;
             }
             Err(_) => self.pause_deliveries(),

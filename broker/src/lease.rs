@@ -349,6 +349,17 @@ impl Leases {
         progress.next = next;
     }
 
+    /// Forgets what was to be handed out again of a queue whose messages before `min` are gone. Leases of such messages
+    /// end as they would, and nothing comes of it.
+    pub(crate) fn trim(&mut self, topic: TopicId, queue_id: QueueId, min: QueueOffset) {
+        let of_queue =
+            self.progress.iter_mut().filter(|(key, _)| (key.topic, key.queue_id) == (topic, queue_id));
+        for (_, progress) in of_queue {
+            progress.again = progress.again.split_off(&min);
+            progress.attempts = progress.attempts.split_off(&min);
+        }
+    }
+
     /// Forgets a topic's queues, and all leases there.
     pub(crate) fn drop_topic(&mut self, topic: TopicId) {
         self.drop_where(|key| key.topic == topic);

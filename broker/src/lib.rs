@@ -50,6 +50,7 @@ mod reply;
 mod request;
 mod reset;
 mod resume;
+mod retain;
 mod runtime;
 mod schedule;
 mod send;

@@ -58,6 +58,8 @@ pub(crate) struct LookUp {
     known: Vec<Found>,
     manifest: Arc<Manifest>,
     reader: Reader,
+    /// Where the log begins: runs may yet tell of what lay before.
+    first: LogOffset,
 }
 
 /// How much a look-up looks at.
@@ -87,7 +89,7 @@ impl LookUp {
                 self.hash,
                 self.limit.candidates,
             )?;
-            for line in lines {
+            for line in lines.into_iter().filter(|line| line.at >= self.first) {
                 let extent = Extent { at: line.at, length: line.word as u32 };
                 places.insert(line.at, Place::Log(extent, false));
             }
@@ -104,7 +106,7 @@ impl LookUp {
                 }
             }
         }
-        for found in &self.known {
+        for found in self.known.iter().filter(|found| found.extent.at >= self.first) {
             places.entry(found.extent.at).or_insert(Place::Log(found.extent, found.parked));
         }
         let (mut candidates, mut bytes) = (Vec::new(), 0);
@@ -119,7 +121,7 @@ impl LookUp {
             }
             let bytes = match place {
                 Place::Log(extent, _) => self.reader.read(disk, extent)?,
-                Place::Waits(entry) => read_body(&entry, &self.reader, disk)?,
+                Place::Waits(entry) => read_body(&entry, &self.manifest.timer, &self.reader, disk)?,
             };
             candidates.push(Candidate { bytes, parked, entry });
         }
@@ -151,16 +153,19 @@ impl Broker {
                 return self.looked_up(then, Ok(LookedUp { candidates, catalog }));
             }
         }
-        let (hash, reader) = (store::key_hash(topic, key), self.log.reader());
-        self.read_from_disk(Wanted::LookUp(Box::new(LookUp { hash, limit, known, manifest, reader })), then);
+        let (hash, reader, first) = (store::key_hash(topic, key), self.log.reader(), self.log.first());
+        let look_up = LookUp { hash, limit, known, manifest, reader, first };
+        self.read_from_disk(Wanted::LookUp(Box::new(look_up)), then);
     }
 
     /// A look-up came back. A checkpoint may have removed a file that it was about to read: then it looks again.
     pub(crate) fn look_up_done(&mut self, then: Then, found: Result<LookedUp, (Box<LookUp>, LookUpError)>) {
         let last = Arc::clone(&self.checkpoints.last);
         match found {
-            Err((mut look_up, _)) if look_up.manifest.generation != last.generation => {
-                look_up.manifest = last;
+            Err((mut look_up, _))
+                if look_up.manifest.generation != last.generation || look_up.first != self.log.first() =>
+            {
+                (look_up.manifest, look_up.first) = (last, self.log.first());
                 self.read_from_disk(Wanted::LookUp(look_up), then);
             }
             found => self.looked_up(then, found.map_err(|(_, error)| error)),

@@ -14,9 +14,10 @@
 //! | 4 | epoch | of the log's last record before the checkpoint |
 //! | 8 | written at | ms since the epoch |
 //! | 8 | state bytes | of the state file |
-//! | 4 + 16 × n | queues | generation and bytes of each `queues-<generation>`, oldest first |
-//! | 4 + 16 × n | keys | of each `keys-<generation>` |
-//! | 4 + 16 × n | pending keys | of each `pending-<generation>` |
+//! | 4 + 24 × n | queues | of each `queues-<generation>`, oldest first: generation, bytes, end of what it tells of |
+//! | 4 + 24 × n | keys | of each `keys-<generation>` |
+//! | 4 + 24 × n | pending keys | of each `pending-<generation>` |
+//! | 4 + 16 × n | ages | places of the log, and by when (ms since the epoch) all before each was there |
 //! | … | timer | the timer's catalog |
 
 use crate::state::Reader;
@@ -39,6 +40,8 @@ pub(crate) const NEW: &str = "manifest.new";
 pub(crate) struct IndexFile {
     pub(crate) generation: u64,
     pub(crate) bytes: u64,
+    /// It tells of no record of the log from here on.
+    pub(crate) to: LogOffset,
 }
 
 /// Kinds of [`IndexFile`]: the beginnings of their names.
@@ -63,6 +66,8 @@ pub(crate) struct Manifest {
     pub(crate) queues: Vec<IndexFile>,
     pub(crate) keys: Vec<IndexFile>,
     pub(crate) pending: Vec<IndexFile>,
+    /// Places of the log, ascending, and by when all before each was there.
+    pub(crate) ages: Vec<(LogOffset, Timestamp)>,
     pub(crate) timer: Arc<Catalog>,
 }
 
@@ -159,7 +164,13 @@ impl Manifest {
             for file in files {
                 into.extend_from_slice(&file.generation.to_le_bytes());
                 into.extend_from_slice(&file.bytes.to_le_bytes());
+                into.extend_from_slice(&file.to.0.to_le_bytes());
             }
+        }
+        into.extend_from_slice(&u32::try_from(self.ages.len()).expect("segments are few").to_le_bytes());
+        for (place, at) in &self.ages {
+            into.extend_from_slice(&place.0.to_le_bytes());
+            into.extend_from_slice(&at.as_millis().to_le_bytes());
         }
         self.timer.encode(&mut into);
         let crc = crc32fast::hash(&into[HEAD_BYTES..]);
@@ -184,8 +195,12 @@ impl Manifest {
         };
         for files in [&mut manifest.queues, &mut manifest.keys, &mut manifest.pending] {
             for _ in 0..from.u32()? {
-                files.push(IndexFile { generation: from.u64()?, bytes: from.u64()? });
+                let (generation, bytes) = (from.u64()?, from.u64()?);
+                files.push(IndexFile { generation, bytes, to: LogOffset(from.u64()?) });
             }
+        }
+        for _ in 0..from.u32()? {
+            manifest.ages.push((LogOffset(from.u64()?), Timestamp::from_millis(from.i64()?)));
         }
         manifest.timer = Arc::new(Catalog::decode(from.0)?);
         Some(manifest)
@@ -241,6 +256,10 @@ mod tests {
     use super::*;
     use env::{Fault, SimDisk};
 
+    fn file(generation: u64, bytes: u64) -> IndexFile {
+        IndexFile { generation, bytes, to: LogOffset(9) }
+    }
+
     fn manifest(generation: u64) -> Manifest {
         Manifest {
             generation,
@@ -248,9 +267,10 @@ mod tests {
             epoch: 3,
             written_at: Timestamp::from_millis(5),
             state_bytes: 2,
-            queues: vec![IndexFile { generation: 1, bytes: 3 }, IndexFile { generation: 2, bytes: 4 }],
+            queues: vec![file(1, 3), file(2, 4)],
             keys: Vec::new(),
-            pending: vec![IndexFile { generation: 2, bytes: 1 }],
+            pending: vec![file(2, 1)],
+            ages: vec![(LogOffset(70), Timestamp::from_millis(4))],
             timer: Arc::default(),
         }
     }

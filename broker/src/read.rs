@@ -8,7 +8,7 @@ use crate::work::{Outcome, ReadDone, Wanted};
 use crate::{Broker, ReadId, ReadWork, Recall, RequestId, SendBack};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
-use model::{QueueOffset, TopicId};
+use model::{LogOffset, QueueOffset, TopicId};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What goes on once messages are read.
@@ -21,7 +21,7 @@ pub(crate) enum Then {
     /// A look at what could be popped is answered; so much is left.
     Peek(RequestId, i64),
     /// Deliveries go on.
-    Deliver(Vec<Extent>),
+    Deliver(Vec<LogOffset>),
     /// A message is put into a retry or dead-letter topic.
     SendBack(RequestId, SendBack),
     /// Messages whose leases are over come again.
@@ -90,6 +90,10 @@ impl Broker {
             Outcome::Bytes(bytes) => self.go_on(then, bytes),
             Outcome::LookedUp(found) => self.look_up_done(then, found),
             Outcome::Bucket(done) => self.bucket_loaded(done),
+            Outcome::Bodies(bytes) => match then {
+                Then::Deliver(places) => self.staged(places, bytes),
+                other => unreachable!("no reading ahead goes on with {other:?}"),
+            },
         }
     }
 
@@ -110,7 +114,6 @@ impl Broker {
             Then::Pull(reading) => self.pull_read(*reading, bytes),
             Then::Pop(taken) => self.pop_read(*taken, bytes),
             Then::Peek(id, rest) => self.peek_read(id, rest, bytes),
-            Then::Deliver(extents) => self.staged(extents, bytes),
             Then::SendBack(id, ask) => {
                 self.send_back_read(id, &ask, bytes.ok().and_then(|all| all.into_iter().next()));
             }
@@ -122,8 +125,12 @@ impl Broker {
                 let found = bytes.ok().and_then(|all| all.into_iter().next());
                 self.view_read(id, ask, found);
             }
-            Then::Recall(..) | Then::RecallByMessage(..) | Then::Query(..) | Then::Load => {
-                unreachable!("these are looked up or loaded")
+            Then::Recall(..)
+            | Then::RecallByMessage(..)
+            | Then::Query(..)
+            | Then::Load
+            | Then::Deliver(_) => {
+                unreachable!("these are read in other ways")
             }
         }
     }

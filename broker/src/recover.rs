@@ -54,6 +54,15 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         unknown,
         ..
     } = replay;
+    if manifest.generation == 0 && recovery.first > LogOffset(0) {
+        let found = format!("a log that begins at {}", recovery.first);
+        return Err(manifest::damaged(
+            "the data folder",
+            "a manifest, as the log's beginning is gone",
+            &found,
+        ));
+    }
+    let timer = timer.shaped(config.buckets);
     let pending = timer.len() as u64;
     let overdue = timer.overdue(now.wall);
     let mut broker = Broker {
@@ -94,6 +103,8 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         uniques: 0,
         stats: Stats::default(),
     };
+    // What was let go of since the checkpoint is in its files all the same.
+    broker.trim(broker.log.first());
     broker.make_system_topics();
     Ok((broker, Recovered { log: recovery, pending, overdue, unknown }))
 }

@@ -29,6 +29,10 @@ pub struct Stats {
     pub write_errors: u64,
     /// Checkpoints written.
     pub checkpoints: u64,
+    /// What they did to the timer's buckets besides adding to them.
+    pub reshaped: timer::Reshaped,
+    /// Segments of the log that were let go of.
+    pub segments_expired: u64,
     /// Messages that wait for their moment now.
     pub pending: u64,
     /// Of these, what is due and held since nobody may write to its topic.

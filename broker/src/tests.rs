@@ -13,6 +13,7 @@ mod pop;
 mod recall;
 mod recover;
 mod reported;
+mod retain;
 mod retry;
 mod send;
 mod transaction;
@@ -68,18 +69,14 @@ impl Rig {
 
     fn open(disk: SimDisk, config: Config, now: Now) -> Self {
         let (broker, _) = Broker::open(std::sync::Arc::new(disk.clone()), config, now).unwrap();
-        let mut rig = Self {
-            broker,
-            disk,
-            now,
-            next_id: 0,
-            replies: BTreeMap::new(),
-            notices: Vec::new(),
-            sync: true,
-            held: Vec::new(),
-        };
+        let mut rig = Self::of(broker, disk, now);
         rig.turn();
         rig
+    }
+
+    fn of(broker: Broker, disk: SimDisk, now: Now) -> Self {
+        let (replies, notices, held) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Self { broker, disk, now, next_id: 0, replies, notices, sync: true, held }
     }
 
     /// The process ends at once, and starts again `ms` later.

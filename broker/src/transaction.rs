@@ -166,6 +166,11 @@ impl Halves {
         self.waiting.get(at).map(|half| half.extent)
     }
 
+    /// The place of the oldest one.
+    pub(crate) fn first(&self) -> Option<LogOffset> {
+        self.waiting.keys().next().copied()
+    }
+
     /// All of them, for a checkpoint.
     pub(crate) fn save(&self, now: Now) -> impl Iterator<Item = SavedHalf> {
         self.waiting.values().map(move |half| SavedHalf {

@@ -7,6 +7,8 @@ use bytes::Bytes;
 use env::Disk;
 use journal::{Extent, Job, JobDone, Kind, ReadError, Reader};
 use model::{ConnectionId, LogOffset};
+use std::sync::Arc;
+use timer::{Catalog, Entry, IN_LOG};
 
 /// Names a read until it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +61,8 @@ pub(crate) enum Wanted {
     LookUp(Box<LookUp>),
     /// A bucket of the timer.
     Bucket(Box<timer::LoadJob>),
+    /// Messages that wait, wherever they lie.
+    Bodies(Vec<Entry>, Arc<Catalog>),
 }
 
 /// What a read gave.
@@ -70,6 +74,7 @@ pub(crate) enum Outcome {
     Bytes(Result<Vec<Bytes>, ReadError>),
     LookedUp(Result<LookedUp, (Box<LookUp>, LookUpError)>),
     Bucket(timer::LoadDone),
+    Bodies(Result<Vec<Bytes>, LookUpError>),
 }
 
 /// A read, to be run on any thread.
@@ -99,12 +104,31 @@ impl ReadWork {
             }),
             Wanted::LookUp(look_up) => Outcome::LookedUp(look_up.run(disk)),
             Wanted::Bucket(job) => Outcome::Bucket(job.run(disk)),
+            Wanted::Bodies(entries, catalog) => {
+                let read = |entry: &Entry| read_body(entry, &catalog, &self.reader, disk);
+                Outcome::Bodies(entries.iter().map(read).collect())
+            }
         };
         Done::Read(self.id, ReadDone(outcome))
     }
 }
 
 /// Reads a pending message, wherever it lies.
-pub(crate) fn read_body(entry: &timer::Entry, reader: &Reader, disk: &dyn Disk) -> Result<Bytes, ReadError> {
-    reader.read(disk, Extent { at: entry.log_offset, length: entry.length })
+pub(crate) fn read_body(
+    entry: &Entry,
+    catalog: &Catalog,
+    reader: &Reader,
+    disk: &dyn Disk,
+) -> Result<Bytes, LookUpError> {
+    if entry.position != IN_LOG {
+        return Ok(timer::read_body(catalog, entry, disk)?);
+    }
+    match reader.read(disk, Extent { at: entry.log_offset, length: entry.length }) {
+        // A checkpoint may have taken it out of the log since, and the log may be gone.
+        Err(error) => match timer::find(catalog, entry.key(), disk)? {
+            Some(now) if now.position != IN_LOG => Ok(timer::read_body(catalog, &now, disk)?),
+            _ => Err(error.into()),
+        },
+        read => Ok(read?),
+    }
 }

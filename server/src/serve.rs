@@ -235,6 +235,8 @@ impl Settings {
             auto_create_groups: self.auto_create_groups,
             default_queues: self.default_queues,
             log: self.log_files.clone(),
+            retention: self.retention,
+            retention_bytes: self.retention_bytes,
             ..broker::Config::new(broker_name, store_host)
         }
     }

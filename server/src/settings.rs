@@ -20,6 +20,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The ports, 0 for any free one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +99,10 @@ pub struct Settings {
     pub default_queues: u32,
     /// How the log is kept.
     pub log_files: journal::Options,
+    /// How long a message can be read at least.
+    pub retention: Duration,
+    /// The length of the log beyond which messages go earlier.
+    pub retention_bytes: Option<u64>,
     /// How many clients at once.
     pub max_connections: usize,
     /// Who may administer, besides this machine.
@@ -245,6 +250,14 @@ impl Settings {
             auto_create_groups: read(raw, "auto_create_groups", value::switch)?,
             default_queues: read(raw, "default_queues", |text| value::number(text, 1, 1024))? as u32,
             log_files: log_files(raw)?,
+            retention: read(raw, "retention", |text| {
+                let ms = value::duration_ms(text).filter(|ms| (60_000..=36_500 * DAY_MS).contains(ms));
+                ms.map(|ms| Duration::from_millis(ms as u64))
+            })?,
+            retention_bytes: read(raw, "retention_bytes", |text| match text {
+                "0" => Some(None),
+                _ => value::bytes(text, 64 * MIB, u64::MAX).map(Some),
+            })?,
             max_connections: read(raw, "max_connections", |text| value::number(text, 1, 1_000_000))? as usize,
             admin_networks: read(raw, "admin_networks", value::networks)?,
             certificate: certificate(raw)?,

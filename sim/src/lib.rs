@@ -18,7 +18,7 @@ mod workload;
 mod world;
 
 pub use oracle::Oracle;
-pub use world::{Downtime, World};
+pub use world::{Counted, Downtime, World};
 
 use env::Seed;
 use workload::Workload;
@@ -38,8 +38,21 @@ pub struct Outcome {
     pub acked: u64,
     /// Ends of the process or the power.
     pub crashes: u64,
-    /// Checkpoints that stand.
-    pub checkpoints: u64,
+    /// What the node did behind its clients' backs.
+    pub counted: Counted,
+}
+
+impl Outcome {
+    /// Counts another one in; a sum has no trace.
+    pub fn add(&mut self, other: &Self) {
+        self.trace = 0;
+        self.acknowledged += other.acknowledged;
+        self.delivered += other.delivered;
+        self.recalled += other.recalled;
+        self.acked += other.acked;
+        self.crashes += other.crashes;
+        self.counted.add(&other.counted);
+    }
 }
 
 /// Runs one node under `seed` for `steps` steps, then lets all faults stop and looks whether every promise is
@@ -50,7 +63,7 @@ pub struct Outcome {
 pub fn run(seed: u64, steps: u64) -> Outcome {
     let mut dice = Seed::new(seed);
     let mut world = World::new(seed, &mut dice);
-    let mut oracle = Oracle::new(seed);
+    let mut oracle = Oracle::new(seed, world.kept_ms());
     let mut workload = Workload::new(&mut dice);
     for _ in 0..steps {
         match dice.below(1000) {
@@ -72,7 +85,7 @@ pub fn run(seed: u64, steps: u64) -> Outcome {
         recalled: oracle.recalled(),
         acked: oracle.acked(),
         crashes: world.crashes(),
-        checkpoints: world.checkpoints(),
+        counted: world.counted(),
     }
 }
 
@@ -88,17 +101,15 @@ mod tests {
 
     #[test]
     fn a_run_does_what_it_is_there_for() {
-        let outcome = (1..=4).map(|seed| run(seed, 3000)).fold(Outcome::default(), |sum, one| Outcome {
-            trace: 0,
-            acknowledged: sum.acknowledged + one.acknowledged,
-            delivered: sum.delivered + one.delivered,
-            recalled: sum.recalled + one.recalled,
-            acked: sum.acked + one.acked,
-            crashes: sum.crashes + one.crashes,
-            checkpoints: sum.checkpoints + one.checkpoints,
-        });
+        let mut outcome = Outcome::default();
+        for one in [1, 2, 1001, 1004].map(|seed| run(seed, 3000)) {
+            outcome.add(&one);
+        }
         assert!(outcome.acknowledged > 1000 && outcome.delivered > 1000, "{outcome:?}");
-        assert!(outcome.checkpoints > 50, "{outcome:?}");
+        let Counted { checkpoints, reshaped, segments_expired } = outcome.counted;
+        assert!(checkpoints > 50 && segments_expired > 2, "{outcome:?}");
+        assert!(reshaped.bodies > 50 && reshaped.merges > 5, "{outcome:?}");
+        assert!(reshaped.splits > 0 && reshaped.rewrites > 0, "{outcome:?}");
         assert!(outcome.acked > 200 && outcome.crashes > 10 && outcome.recalled > 20, "{outcome:?}");
     }
 

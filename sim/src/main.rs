@@ -21,13 +21,14 @@ fn main() {
 fn sweep(seconds: u64, first: Option<u64>) {
     let begin = Instant::now();
     let first = first.unwrap_or_else(|| u64::from(std::process::id()) << 20);
-    let mut count = 0;
+    let (mut count, mut sum) = (0, sim::Outcome::default());
     while begin.elapsed() < Duration::from_secs(seconds) {
         let seed = first + count;
         println!("seed {seed}");
-        sim::run(seed, STEPS);
+        sum.add(&sim::run(seed, STEPS));
         count += 1;
     }
     let a_minute = u128::from(count) * 60_000 / begin.elapsed().as_millis().max(1);
+    println!("{sum:?}");
     println!("{count} seeds from {first} on kept every promise, {a_minute} a minute");
 }

@@ -18,6 +18,9 @@ struct Sent {
     /// Whether a power loss could have taken it all the same.
     unsafe_still: bool,
     recall: Recall,
+    /// The earliest the wall clock has shown since it was first due: from then on its age may count. `None` while
+    /// it cannot have been delivered.
+    aged_from: Option<Timestamp>,
 }
 
 /// What was said of a recall of a message.
@@ -47,13 +50,21 @@ pub struct Oracle {
     /// Acked, perhaps: the answer or the power was lost on the way.
     acked_perhaps: BTreeSet<String>,
     delivered: u64,
-    /// The latest the wall clock has ever shown.
+    /// How long a message can be read at least, in ms.
+    kept_ms: i64,
+    /// By when they are due: those that the clock has not reached yet.
+    ahead: BTreeSet<(Timestamp, String)>,
+    /// What the wall clock showed last.
+    now: Timestamp,
+    /// The latest it has ever shown.
     latest: Timestamp,
+    /// The same, up to when the log was kept whole.
+    aged_to: Option<Timestamp>,
 }
 
 impl Oracle {
     /// Knows nothing yet.
-    pub fn new(seed: u64) -> Self {
+    pub fn new(seed: u64, kept_ms: i64) -> Self {
         Self {
             seed,
             sent: BTreeMap::new(),
@@ -64,7 +75,11 @@ impl Oracle {
             acked_lately: BTreeSet::new(),
             acked_perhaps: BTreeSet::new(),
             delivered: 0,
+            kept_ms,
+            ahead: BTreeSet::new(),
+            now: Timestamp::default(),
             latest: Timestamp::default(),
+            aged_to: None,
         }
     }
 
@@ -75,7 +90,9 @@ impl Oracle {
 
     /// A send begins: the message is due no earlier than `due`.
     pub fn sends(&mut self, body: &str, due: Timestamp, delayed: bool) {
-        let sent = Sent { due, delayed, acknowledged: None, unsafe_still: false, recall: Recall::None };
+        let recall = Recall::None;
+        let sent = Sent { due, delayed, acknowledged: None, unsafe_still: false, recall, aged_from: None };
+        self.ahead.insert((due, body.to_owned()));
         assert!(self.sent.insert(body.to_owned(), sent).is_none(), "bodies are names");
     }
 
@@ -89,6 +106,27 @@ impl Oracle {
     /// The wall clock shows this.
     pub fn at(&mut self, now: Timestamp) {
         self.latest = self.latest.max(now);
+        if now < self.now {
+            for aged_from in self.sent.values_mut().filter_map(|sent| sent.aged_from.as_mut()) {
+                *aged_from = now.min(*aged_from);
+            }
+        }
+        self.now = now;
+        while self.ahead.first().is_some_and(|(due, _)| *due <= now) {
+            let (_, body) = self.ahead.pop_first().expect("there is one");
+            self.sent.get_mut(&body).expect("it was sent").aged_from = Some(now);
+        }
+    }
+
+    /// From now on nothing of the log goes.
+    pub fn all_is_kept(&mut self) {
+        self.aged_to = Some(self.latest);
+    }
+
+    /// Whether a message may have been delivered so long ago that it is gone. One that is pending is not.
+    fn may_be_gone(&self, sent: &Sent) -> bool {
+        let aged_to = self.aged_to.unwrap_or(self.latest);
+        sent.aged_from.is_some_and(|from| aged_to.millis_since(from) >= self.kept_ms)
     }
 
     /// When the last of all messages is due.
@@ -207,7 +245,8 @@ impl Oracle {
         for (body, sent) in &self.sent {
             let times = times.get(body).copied().unwrap_or(0);
             assert!(times <= 1, "{}: {body} lies in its queue {times} times", self.seed());
-            let may_lack = sent.acknowledged.is_none() || sent.recall != Recall::None;
+            let may_lack =
+                sent.acknowledged.is_none() || sent.recall != Recall::None || self.may_be_gone(sent);
             assert!(may_lack || times == 1, "{}: {body} is lost; {sent:?}", self.seed());
             let called_back = sent.recall == Recall::Recalled;
             assert!(!called_back || times == 0, "{}: {body} was called back and delivered", self.seed());
@@ -228,7 +267,8 @@ impl Oracle {
             dead.iter().filter_map(|bytes| View::parse(bytes).ok().map(|view| name(&view))).collect();
         for (body, sent) in &self.sent {
             let reached = [&self.acked, &self.acked_perhaps, &dead].iter().any(|all| all.contains(body));
-            let may_lack = sent.acknowledged.is_none() || sent.recall != Recall::None;
+            let may_lack =
+                sent.acknowledged.is_none() || sent.recall != Recall::None || self.may_be_gone(sent);
             assert!(may_lack || reached, "{}: {body} never came to a popper", self.seed());
         }
     }

@@ -256,6 +256,9 @@ impl Workload {
     /// All faults have stopped: everything becomes due, is read whole, and is popped until nothing is left.
     pub fn finish(&mut self, world: &mut World, dice: &mut Seed, oracle: &mut Oracle) {
         self.settle(world, dice, oracle);
+        // What waits to the last must come, so nothing of it may be gone before it is read.
+        world.keep_all(dice, oracle, self);
+        self.settle(world, dice, oracle);
         let ahead = oracle.last_due().millis_since(world.now().wall).max(0);
         world.advance(ahead as u64);
         self.settle(world, dice, oracle);

@@ -30,7 +30,27 @@ pub struct World {
     trace: Trace,
     crashes: u64,
     /// Of the lives before this one.
-    checkpoints: u64,
+    counted: Counted,
+}
+
+/// What the node did behind its clients' backs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Checkpoints that stand or stood.
+    pub checkpoints: u64,
+    /// What they did to buckets.
+    pub reshaped: timer::Reshaped,
+    /// Segments of the log that were let go of.
+    pub segments_expired: u64,
+}
+
+impl Counted {
+    /// Counts another one in.
+    pub fn add(&mut self, other: &Self) {
+        self.checkpoints += other.checkpoints;
+        self.reshaped.add(other.reshaped);
+        self.segments_expired += other.segments_expired;
+    }
 }
 
 /// A digest of what happened, in order (64-bit FNV-1a over its text).
@@ -52,6 +72,17 @@ fn config(dice: &mut Seed) -> Config {
     config.flush = if dice.chance(0.2) { Flush::Async } else { Flush::Sync };
     config.max_body_bytes = 4096;
     config.unsynced_bytes_max = 4096 << dice.below(6);
+    if dice.chance(0.3) {
+        config.retention = Duration::from_millis(10_u64.pow(1 + dice.below(6) as u32));
+    }
+    if dice.chance(0.1) {
+        config.retention_bytes = Some(100_000 << dice.below(4));
+    }
+    config.buckets = timer::Shape {
+        copy_ahead_ms: 10_i64.pow(2 + dice.below(5) as u32),
+        chunks_max: 1 + dice.below(8) as u32,
+        dead_bytes_min: 10_u64.pow(2 + dice.below(3) as u32),
+    };
     config.checkpoint_bytes = 2048 << dice.below(8);
     config.checkpoint_entries = 1 + dice.below(200) as usize;
     config.checkpoint_every = Duration::from_millis(1 + dice.below(100_000));
@@ -70,7 +101,17 @@ impl World {
         };
         let (node, _) = Node::open(Arc::new(disk.clone()), config.clone(), now).expect("an empty disk opens");
         let trace = Trace(0xcbf2_9ce4_8422_2325);
-        Self { node, disk, config, now, next_id: 0, work: Vec::new(), trace, crashes: 0, checkpoints: 0 }
+        Self {
+            node,
+            disk,
+            config,
+            now,
+            next_id: 0,
+            work: Vec::new(),
+            trace,
+            crashes: 0,
+            counted: Counted::default(),
+        }
     }
 
     /// The time.
@@ -81,6 +122,12 @@ impl World {
     /// Whether an acknowledged send is durable rather than written.
     pub fn is_sync(&self) -> bool {
         self.config.flush == Flush::Sync
+    }
+
+    /// How long a message can be read at least, in ms; 0 where it may go at any time.
+    pub fn kept_ms(&self) -> i64 {
+        let by_time = i64::try_from(self.config.retention.as_millis()).unwrap_or(i64::MAX);
+        if self.config.retention_bytes.is_some() { 0 } else { by_time }
     }
 
     /// Messages the node says are pending.
@@ -99,9 +146,12 @@ impl World {
         self.trace.0
     }
 
-    /// How many checkpoints stand or stood.
-    pub fn checkpoints(&self) -> u64 {
-        self.checkpoints + self.node.broker().stats().checkpoints
+    /// What the node did behind its clients' backs, in all its lives.
+    pub fn counted(&self) -> Counted {
+        let broker::Stats { checkpoints, reshaped, segments_expired, .. } = self.node.broker().stats();
+        let mut counted = self.counted;
+        counted.add(&Counted { checkpoints, reshaped, segments_expired });
+        counted
     }
 
     /// How often the process or the power ended.
@@ -159,6 +209,9 @@ impl World {
     /// A start that reads the whole log knows the same as one that began with a checkpoint.
     fn compare(&self, oracle: &Oracle) {
         let disk = self.disk.copy();
+        if disk.len("log-00000000000000000000").is_err() {
+            return; // its beginning is gone
+        }
         let kept = |name: &String| name.starts_with("log-");
         for name in disk.list().expect("it fails nowhere").into_iter().filter(|name| !kept(name)) {
             disk.remove(&name).expect("it fails nowhere");
@@ -202,10 +255,18 @@ impl World {
         self.disk.inject(Fault::FailWrites(0));
     }
 
+    /// The server is started anew, and keeps its whole log from now on.
+    pub fn keep_all(&mut self, dice: &mut Seed, oracle: &mut Oracle, workload: &mut Workload) {
+        self.config.retention = Duration::MAX;
+        self.config.retention_bytes = None;
+        self.crash(Downtime::Kill, dice, oracle, workload);
+        oracle.all_is_kept();
+    }
+
     /// The process ends, and starts again after a while, perhaps with its clock set back.
     pub fn crash(&mut self, how: Downtime, dice: &mut Seed, oracle: &mut Oracle, workload: &mut Workload) {
         self.crashes += 1;
-        self.checkpoints += self.node.broker().stats().checkpoints;
+        self.counted = self.counted();
         let _ = write!(self.trace, "{how:?}");
         self.heal();
         // Some of what was under way reached the disk, a checkpoint in part.

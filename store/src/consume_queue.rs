@@ -158,6 +158,15 @@ impl ConsumeQueue {
         }
     }
 
+    /// Forgets the messages whose records lie before `first`; tells whether there were any.
+    pub(crate) fn trim_before(&mut self, first: LogOffset) -> bool {
+        let min = self.min;
+        if self.get(QueueOffset(min)).is_some_and(|entry| entry.extent.at < first) {
+            self.trim(QueueOffset(self.partition_point(|entry| entry.extent.at < first)));
+        }
+        self.min > min
+    }
+
     /// Ends the tail: it becomes a piece, and what comes goes to a new one. Gives the pieces that are not on disk.
     pub(crate) fn freeze(&mut self) -> Vec<Piece> {
         let first = self.tail_first;

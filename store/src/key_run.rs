@@ -38,25 +38,9 @@ pub struct KeyLine {
 /// Where they are not sorted.
 pub fn write(disk: &dyn Disk, file: &str, lines: &[KeyLine]) -> Result<(), FileError> {
     assert!(lines.is_sorted(), "the lines of a run are sorted");
-    let (mut at, mut bytes, mut crc) = (0, Vec::new(), crc32fast::Hasher::new());
-    for some in lines.chunks(WRITE_BYTES / LINE_BYTES) {
-        bytes.clear();
-        for line in some {
-            for number in [line.hash, line.at.0, line.word] {
-                bytes.extend_from_slice(&number.to_le_bytes());
-            }
-        }
-        crc.update(&bytes);
-        disk.write_at(file, at, &bytes).map_err(io("writing", file))?;
-        at += bytes.len() as u64;
-    }
-    let mut foot = Vec::from(MAGIC);
-    foot.extend_from_slice(&FORMAT.to_le_bytes());
-    foot.extend_from_slice(&crc.finalize().to_le_bytes());
-    foot.extend_from_slice(&(lines.len() as u64).to_le_bytes());
-    foot.extend_from_slice(&[0; 8]);
-    disk.write_at(file, at, &foot).map_err(io("writing", file))?;
-    disk.sync(file).map_err(sync(file))
+    let mut writer = Writer::new(file);
+    lines.iter().try_for_each(|line| writer.push(line, disk))?;
+    writer.end(disk).map(|_| ())
 }
 
 /// Reads a whole run. Blocks.
@@ -76,6 +60,126 @@ pub fn read(disk: &dyn Disk, file: &str) -> Result<Vec<KeyLine>, FileError> {
         return Err(bad("lines with another checksum"));
     }
     Ok(lines.chunks_exact(LINE_BYTES).map(line).collect())
+}
+
+/// Writes the lines of two runs that `keep` wants as one run, and syncs it; a part at a time, whatever they hold.
+/// Gives how many lines it has. Blocks.
+pub fn merge(
+    disk: &dyn Disk,
+    runs: [&str; 2],
+    into: &str,
+    keep: &dyn Fn(&KeyLine) -> bool,
+) -> Result<u64, FileError> {
+    let [mut left, mut right] = [Lines::open(disk, runs[0])?, Lines::open(disk, runs[1])?];
+    let mut writer = Writer::new(into);
+    loop {
+        let from_left = match (left.first(disk)?, right.first(disk)?) {
+            (None, None) => break,
+            (Some(left), Some(right)) => left <= right,
+            (first, _) => first.is_some(),
+        };
+        let from = if from_left { &mut left } else { &mut right };
+        if let Some(line) = from.pop().filter(|line| keep(line)) {
+            writer.push(&line, disk)?;
+        }
+    }
+    writer.end(disk)
+}
+
+/// Reads a run from its beginning to its end.
+struct Lines<'a> {
+    file: &'a str,
+    /// Lines that were read.
+    read: u64,
+    /// Lines there are.
+    count: u64,
+    part: std::vec::IntoIter<KeyLine>,
+    crc: crc32fast::Hasher,
+    expected: u32,
+    bytes: u64,
+}
+
+impl<'a> Lines<'a> {
+    fn open(disk: &dyn Disk, file: &'a str) -> Result<Self, FileError> {
+        let bytes = disk.len(file).map_err(io("measuring", file))?;
+        let lines = bytes.saturating_sub(FOOT_BYTES as u64) / LINE_BYTES as u64;
+        let mut foot = [0; FOOT_BYTES];
+        let have = disk.read_at(file, lines * LINE_BYTES as u64, &mut foot).map_err(io("reading", file))?;
+        if have < FOOT_BYTES
+            || foot[..8] != *MAGIC
+            || foot[8..12] != FORMAT.to_le_bytes()
+            || u64_at(&foot, 16) != lines
+        {
+            return Err(damaged(file, bytes, "a run of keys", "another foot"));
+        }
+        let expected = u32::from_le_bytes([foot[12], foot[13], foot[14], foot[15]]);
+        let (part, crc) = (Vec::new().into_iter(), crc32fast::Hasher::new());
+        Ok(Self { file, read: 0, count: lines, part, crc, expected, bytes })
+    }
+
+    fn first(&mut self, disk: &dyn Disk) -> Result<Option<KeyLine>, FileError> {
+        if self.part.as_slice().is_empty() && self.read < self.count {
+            let to = (self.read + (WRITE_BYTES / LINE_BYTES) as u64).min(self.count);
+            let mut bytes = vec![0; (to - self.read) as usize * LINE_BYTES];
+            let at = self.read * LINE_BYTES as u64;
+            let have = disk.read_at(self.file, at, &mut bytes).map_err(io("reading", self.file))?;
+            self.crc.update(&bytes);
+            let is_bad = to == self.count && self.crc.clone().finalize() != self.expected;
+            if have < bytes.len() || is_bad {
+                return Err(damaged(self.file, self.bytes, "a run of keys", "lines with another checksum"));
+            }
+            self.part = bytes.chunks_exact(LINE_BYTES).map(line).collect::<Vec<_>>().into_iter();
+            self.read = to;
+        }
+        Ok(self.part.as_slice().first().copied())
+    }
+
+    fn pop(&mut self) -> Option<KeyLine> {
+        self.part.next()
+    }
+}
+
+/// Writes a run a part at a time.
+struct Writer<'a> {
+    file: &'a str,
+    at: u64,
+    lines: u64,
+    buffer: Vec<u8>,
+    crc: crc32fast::Hasher,
+}
+
+impl<'a> Writer<'a> {
+    fn new(file: &'a str) -> Self {
+        Self { file, at: 0, lines: 0, buffer: Vec::new(), crc: crc32fast::Hasher::new() }
+    }
+
+    fn push(&mut self, line: &KeyLine, disk: &dyn Disk) -> Result<(), FileError> {
+        for number in [line.hash, line.at.0, line.word] {
+            self.buffer.extend_from_slice(&number.to_le_bytes());
+        }
+        self.lines += 1;
+        if self.buffer.len() >= WRITE_BYTES { self.write(disk) } else { Ok(()) }
+    }
+
+    fn write(&mut self, disk: &dyn Disk) -> Result<(), FileError> {
+        self.crc.update(&self.buffer);
+        disk.write_at(self.file, self.at, &self.buffer).map_err(io("writing", self.file))?;
+        self.at += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn end(mut self, disk: &dyn Disk) -> Result<u64, FileError> {
+        self.write(disk)?;
+        self.buffer.extend_from_slice(MAGIC);
+        self.buffer.extend_from_slice(&FORMAT.to_le_bytes());
+        self.buffer.extend_from_slice(&self.crc.clone().finalize().to_le_bytes());
+        self.buffer.extend_from_slice(&self.lines.to_le_bytes());
+        self.buffer.extend_from_slice(&[0; 8]);
+        self.write(disk)?;
+        disk.sync(self.file).map_err(sync(self.file))?;
+        Ok(self.lines)
+    }
 }
 
 /// The lines of a hash, in the order of the log, at most `limit` of them, the newest. Reads little of the run. Blocks.

@@ -24,7 +24,7 @@ pub mod queue_file;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{QueueId, QueueOffset, TopicId};
+use model::{LogOffset, QueueId, QueueOffset, TopicId};
 
 pub use consume_queue::{ConsumeQueue, Entry, Piece};
 pub use error::FileError;
@@ -103,6 +103,18 @@ impl Store {
         }
         self.queues.insert((topic, queue_id), ConsumeQueue::restore(min, begin, entries));
         Ok(())
+    }
+
+    /// Forgets the messages whose records lie before `first`: the log keeps them no longer. Gives the queues that begin
+    /// elsewhere now.
+    pub fn trim(&mut self, first: LogOffset) -> Vec<(TopicId, QueueId, QueueOffset)> {
+        let mut moved = Vec::new();
+        for (&(topic, queue_id), queue) in &mut self.queues {
+            if queue.trim_before(first) {
+                moved.push((topic, queue_id, queue.min()));
+            }
+        }
+        moved
     }
 
     /// A checkpoint begins: gives what is not on disk, for another thread to write. Costs by the number of queues

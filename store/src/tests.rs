@@ -77,3 +77,17 @@ fn what_was_frozen_and_written_is_there_after_a_start_and_written_once() {
     assert_eq!(again.restore(TopicId(3), QueueId(0), QueueOffset(7), QueueOffset(7), []), Ok(()));
     assert_eq!(again.queue_mut_or_new(TopicId(3), QueueId(0)).append(entry(8)), QueueOffset(7));
 }
+
+#[test]
+fn what_the_log_no_longer_keeps_is_in_no_queue() {
+    let mut store = Store::new();
+    for (topic, at) in [(1, 8), (2, 16), (1, 24), (1, 32), (3, 40)] {
+        store.queue_mut_or_new(TopicId(topic), QueueId(0)).append(entry(at));
+    }
+    store.freeze();
+    let moved = store.trim(LogOffset(32));
+    assert_eq!(moved, [(TopicId(1), QueueId(0), QueueOffset(2)), (TopicId(2), QueueId(0), QueueOffset(1))]);
+    assert_eq!((of(&store, 1), of(&store, 2), of(&store, 3)), (vec![32], vec![], vec![40]));
+    assert!(store.trim(LogOffset(32)).is_empty());
+    assert_eq!(store.queue_mut_or_new(TopicId(2), QueueId(0)).append(entry(48)), QueueOffset(1));
+}

@@ -7,7 +7,7 @@ use model::{LogOffset, Timestamp};
 
 use crate::Entry;
 use crate::FileError;
-use crate::catalog::{Bucket, Catalog};
+use crate::catalog::{Bucket, Catalog, FAR_MS, SPLIT_AHEAD_MS};
 use crate::entry::Key;
 use crate::load::{LoadDone, LoadJob};
 use crate::loaded::Loaded;
@@ -48,9 +48,20 @@ impl Buckets {
         &self.catalog
     }
 
+    /// The buckets that are loaded or about to be, by start.
+    pub(crate) fn near(&self) -> BTreeSet<i64> {
+        self.near.keys().copied().collect()
+    }
+
     /// Whether the bucket of a moment is loaded or about to be: what waits in memory for its time must stay there.
     pub(crate) fn keeps(&self, at: Timestamp) -> bool {
         self.catalog.bucket_of(at).is_some_and(|bucket| self.near.contains_key(&bucket.start))
+    }
+
+    /// When the next far bucket is to be split; one that is loaded as it is never is.
+    pub(crate) fn next_split(&self) -> Option<Timestamp> {
+        let far = |bucket: &&Bucket| bucket.width_ms == FAR_MS && !self.near.contains_key(&bucket.start);
+        self.catalog.buckets.values().find(far)?.begin().checked_add_millis(-SPLIT_AHEAD_MS)
     }
 
     /// Notes that a message waits no longer, wherever it lies.
@@ -162,6 +173,11 @@ impl Buckets {
 
     /// A bucket was read. Where it was not, it will be tried again.
     pub(crate) fn loaded(&mut self, done: LoadDone) -> Result<(), FileError> {
+        // It may have been read as it was before a checkpoint gave it other files.
+        let is_same = |bucket: &Bucket| bucket.generation == done.generation;
+        if !self.catalog.buckets.get(&done.start).is_some_and(is_same) {
+            return Ok(());
+        }
         let Some(State::Loading(meanwhile)) = self.near.get_mut(&done.start) else { return Ok(()) };
         match done.result {
             Ok(mut entries) => {
@@ -247,12 +263,18 @@ impl Buckets {
     /// The checkpoint stands.
     pub(crate) fn commit(&mut self, catalog: Arc<Catalog>, now: Timestamp) {
         let soon = now.as_millis().saturating_add(LOAD_AHEAD_MS);
-        // What a new bucket of the near time holds has just been written, and is in memory.
-        let new =
-            |bucket: &&Bucket| bucket.start <= soon && !self.catalog.buckets.contains_key(&bucket.start);
+        // What a new bucket of the near time holds has just been written, and is in memory; not so what has come out
+        // of a bucket that was split.
+        let old = &self.catalog;
+        let new = |bucket: &&Bucket| bucket.start <= soon && old.bucket_of(bucket.begin()).is_none();
         let new: Vec<i64> = catalog.buckets.values().filter(new).map(|bucket| bucket.start).collect();
+        // What was loaded from files that have been replaced is read again.
+        let is_same = |start: &i64| match (old.buckets.get(start), catalog.buckets.get(start)) {
+            (Some(old), Some(new)) => old.generation == new.generation,
+            _ => false,
+        };
+        self.near.retain(|start, _| is_same(start));
         self.near.extend(new.into_iter().map(|start| (start, State::Ready(Loaded::default()))));
-        self.near.retain(|start, _| catalog.buckets.contains_key(start));
         self.catalog = catalog;
         self.removing = Arc::default();
     }

@@ -14,14 +14,18 @@ pub(crate) const NEAR_MS: i64 = WINDOW_MS;
 pub(crate) const FAR_MS: i64 = 86_400_000;
 /// How far ahead the far buckets begin.
 pub(crate) const FAR_AHEAD_MS: i64 = 2 * FAR_MS;
+/// How long before it begins a far bucket is split.
+pub(crate) const SPLIT_AHEAD_MS: i64 = FAR_AHEAD_MS;
 
 /// A stretch of time on disk: the messages due in it, in an index file, and the bodies of some in a data file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bucket {
     pub(crate) start: i64,
     pub(crate) width_ms: i64,
-    /// Names its files: what replaces a bucket's files has another.
+    /// Names its index: what replaces it has another.
     pub(crate) generation: u64,
+    /// Names its data file, which a new index may take over.
+    pub(crate) data_generation: u64,
     /// Bytes of the index that count; what lies behind was never committed.
     pub(crate) index_bytes: u64,
     /// Bytes of the data file that count; 0 for none.
@@ -43,6 +47,7 @@ impl Bucket {
             start,
             width_ms,
             generation,
+            data_generation: generation,
             index_bytes: 0,
             data_bytes: 0,
             entries: 0,
@@ -59,7 +64,7 @@ impl Bucket {
     }
 
     pub(crate) fn data_file(&self) -> String {
-        file_name(self.start, self.generation, "dat")
+        file_name(self.start, self.data_generation, "dat")
     }
 
     /// Its files, with the bytes of each that count.
@@ -74,6 +79,11 @@ impl Bucket {
 
     pub(crate) fn begin(&self) -> Timestamp {
         Timestamp::from_millis(self.start)
+    }
+
+    /// Whether most of its messages were called back.
+    pub(crate) fn is_mostly_dead(&self) -> bool {
+        self.tombstones * 2 > self.entries
     }
 
     /// Counts an entry that is added to its files.
@@ -131,6 +141,16 @@ impl Catalog {
         (at.as_millis() < bucket.end()).then_some(bucket)
     }
 
+    /// The bucket of that start and width, made where it is not there.
+    pub(crate) fn bucket_mut(&mut self, (start, width_ms): (i64, i64)) -> &mut Bucket {
+        let Self { buckets, next_generation, .. } = self;
+        buckets.entry(start).or_insert_with(|| {
+            let generation = *next_generation;
+            *next_generation += 1;
+            Bucket::new(start, width_ms, generation)
+        })
+    }
+
     /// Where and how wide the bucket is, or would be, that takes a moment.
     pub(crate) fn place(&self, at: Timestamp, now: Timestamp) -> (i64, i64) {
         if let Some(bucket) = self.bucket_of(at) {
@@ -148,6 +168,11 @@ impl Catalog {
     /// Whether an entry that a bucket holds is known to wait no longer.
     pub(crate) fn is_gone(&self, key: Key) -> bool {
         self.gone.iter().any(|gone| gone.covers(key))
+    }
+
+    /// Whether a message of that moment and place may wait in a bucket, as far as is known without reading one.
+    pub fn may_wait(&self, key: Key) -> bool {
+        !self.is_gone(key) && self.bucket_of(key.0).is_some_and(|bucket| bucket.from <= key.1)
     }
 
     /// Adds what a checkpoint knows, and forgets what that or the end of buckets makes needless.
@@ -183,7 +208,7 @@ impl Catalog {
 
     /// Adds its bytes, little-endian: next generation u64; count u32 and the statements of what is over, each
     /// fence u64, moment i64, log offset u64; count u32 and the buckets, each start i64, width in ms i64,
-    /// generation u64, index bytes u64, data bytes u64, entries u64, tombstones u64, chunks u32, from u64, log from
+    /// generation u64, data generation u64, index bytes u64, data bytes u64, entries u64, tombstones u64, chunks u32, from u64, log from
     /// u64, count u32 and topics, each id u32 and entries u64.
     pub fn encode(&self, into: &mut Vec<u8>) {
         let count = |count: usize| (count as u32).to_le_bytes();
@@ -201,6 +226,7 @@ impl Catalog {
             }
             let numbers = [
                 bucket.generation,
+                bucket.data_generation,
                 bucket.index_bytes,
                 bucket.data_bytes,
                 bucket.entries,
@@ -238,6 +264,7 @@ impl Catalog {
                 return None;
             }
             end = bucket.end();
+            bucket.data_generation = take_u64(rest)?;
             bucket.index_bytes = take_u64(rest)?;
             bucket.data_bytes = take_u64(rest)?;
             bucket.entries = take_u64(rest)?;

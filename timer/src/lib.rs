@@ -26,6 +26,7 @@
 mod buckets;
 mod catalog;
 mod chunk;
+mod data;
 mod entry;
 mod error;
 mod index;
@@ -42,6 +43,7 @@ mod window;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use env::Disk;
 use model::{LogOffset, Timestamp, TopicId};
 
@@ -49,7 +51,7 @@ pub use catalog::{Catalog, is_timer_file};
 pub use entry::{Entry, IN_LOG, Key};
 pub use error::FileError;
 pub use load::{LoadDone, LoadJob};
-pub use spill::{Cut, Spilt};
+pub use spill::{Cut, InLog, Reshaped, Shape, Spilt};
 
 use buckets::Buckets;
 use memory::Memory;
@@ -61,6 +63,24 @@ pub fn find(catalog: &Catalog, key: Key, disk: &dyn Disk) -> Result<Option<Entry
         Some(bucket) if bucket.from <= key.1 && !catalog.is_gone(key) => index::find(bucket, key, disk),
         _ => Ok(None),
     }
+}
+
+/// Reads the message of an entry whose body lies in a data file. Blocks.
+///
+/// The entry may be older than `catalog`, and its bucket may have been split since: then it is looked for.
+///
+/// # Errors
+/// Where it is nowhere, or its bytes are not what was written.
+pub fn read_body(catalog: &Catalog, entry: &Entry, disk: &dyn Disk) -> Result<Bytes, FileError> {
+    let file = |at| catalog.bucket_of(at).map(catalog::Bucket::data_file).unwrap_or_default();
+    data::read(disk, &file(entry.deliver_at), entry).or_else(|error| {
+        match find(catalog, entry.key(), disk)? {
+            Some(now) if now.position != entry.position && now.position != IN_LOG => {
+                data::read(disk, &file(now.deliver_at), &now)
+            }
+            _ => Err(error),
+        }
+    })
 }
 
 /// The pending messages.
@@ -79,6 +99,7 @@ pub struct Timer {
     /// How many are pending, by topic and level. No line says zero.
     counts: BTreeMap<(TopicId, u8), u64>,
     len: u64,
+    shape: Shape,
 }
 
 impl Timer {
@@ -104,7 +125,14 @@ impl Timer {
             checkpoint,
             len: counts.values().sum(),
             counts,
+            shape: Shape::default(),
         }
+    }
+
+    /// The same, with buckets of another shape than is usual.
+    #[must_use]
+    pub fn shaped(self, shape: Shape) -> Self {
+        Self { shape, ..self }
     }
 
     /// Adds a pending message, due at any moment, past ones too. It is taken by [`Self::take_due`] only.
@@ -162,9 +190,12 @@ impl Timer {
             && bound.is_none_or(|bound| first.key() <= bound)
         {
             self.buckets.pop();
-            // What is in memory as well is taken from there; what belongs to a topic that is gone, is gone.
-            let counted = self.counts.contains_key(&(first.topic, first.level));
-            if bound != Some(first.key()) && counted {
+            // What is in memory as well goes from there: the bucket knows where the body lies now. What belongs to a
+            // topic that is gone, is gone.
+            if bound == Some(first.key()) {
+                self.memory.remove(first.deliver_at, first.log_offset);
+            }
+            if self.counts.contains_key(&(first.topic, first.level)) {
                 self.buckets.note_removed(first.key());
                 self.count_out(first.topic, first.level);
                 due.push(first);
@@ -205,7 +236,8 @@ impl Timer {
         let before = due.len();
         due.extend(self.buckets.due_within(until, limit));
         if due.len() > before {
-            due.sort_unstable_by_key(Entry::key);
+            // Of two that are one, that of the bucket knows where the body lies now.
+            due.sort_unstable_by_key(|entry| (entry.key(), entry.position == IN_LOG));
             due.dedup_by_key(|entry| entry.key());
             due.truncate(limit);
         }
@@ -267,6 +299,11 @@ impl Timer {
     /// Where the log's last checkpoint was: what came before it lies in buckets.
     pub fn checkpoint(&self) -> LogOffset {
         self.checkpoint
+    }
+
+    /// When a checkpoint is wanted for a bucket to be split, whatever has come.
+    pub fn next_split(&self) -> Option<Timestamp> {
+        self.buckets.next_split()
     }
 
     /// The buckets as the last checkpoint left them.
@@ -343,6 +380,8 @@ impl Timer {
             removed: self.buckets.freeze(),
             before,
             catalog: Arc::clone(self.buckets.catalog()),
+            near: self.buckets.near(),
+            shape: self.shape,
         }
     }
 

@@ -24,6 +24,8 @@ pub struct LoadJob {
 #[derive(Debug)]
 pub struct LoadDone {
     pub(crate) start: i64,
+    /// Of the bucket that was read.
+    pub(crate) generation: u64,
     pub(crate) result: Result<Vec<Entry>, FileError>,
 }
 
@@ -37,6 +39,6 @@ impl LoadJob {
             });
             entries
         });
-        LoadDone { start: self.bucket.start, result }
+        LoadDone { start: self.bucket.start, generation: self.bucket.generation, result }
     }
 }

@@ -77,9 +77,8 @@ struct Promises {
     acked: Vec<String>,
 }
 
-/// A little life: sends, delays, deliveries, pops, acks. Gives up at the first error of the disk.
-fn live(rig: &mut Rig, promises: &mut Promises) -> Option<()> {
-    let create = CreateTopic {
+pub(super) fn create_topic() -> CreateTopic {
+    CreateTopic {
         name: topic("t"),
         read_queues: 1,
         write_queues: 1,
@@ -87,8 +86,12 @@ fn live(rig: &mut Rig, promises: &mut Promises) -> Option<()> {
         kind: None,
         order: false,
         sys_flag: 0,
-    };
-    rig.try_ask(create)?.ok()?;
+    }
+}
+
+/// A little life: sends, delays, deliveries, pops, acks. Gives up at the first error of the disk.
+fn live(rig: &mut Rig, promises: &mut Promises) -> Option<()> {
+    rig.try_ask(create_topic())?.ok()?;
     for i in 0..6 {
         let delay = (i % 3 * 400).to_string();
         let body = format!("{i}");
@@ -106,13 +109,13 @@ fn live(rig: &mut Rig, promises: &mut Promises) -> Option<()> {
 }
 
 impl Rig {
-    fn try_ask<V: Verb>(&mut self, verb: V) -> Option<V::Answer> {
+    pub(super) fn try_ask<V: Verb>(&mut self, verb: V) -> Option<V::Answer> {
         let id = self.begin(verb);
         self.try_turn()?;
         self.answer::<V>(id)
     }
 
-    fn try_pass(&mut self, ms: i64) -> Option<()> {
+    pub(super) fn try_pass(&mut self, ms: i64) -> Option<()> {
         self.now.wall = Timestamp::from_millis(self.now.wall.as_millis() + ms);
         self.now.monotonic = self.now.monotonic.after(Duration::from_millis(ms as u64));
         self.try_turn()
@@ -160,16 +163,7 @@ fn crash_at_each_operation(config: &Config) {
         let mut promises = Promises::default();
         let opened = Broker::open(std::sync::Arc::new(disk.clone()), config.clone(), at(0));
         if let Ok((broker, _)) = opened {
-            let mut rig = Rig {
-                broker,
-                disk: disk.clone(),
-                now: at(0),
-                next_id: 0,
-                replies: BTreeMap::new(),
-                notices: Vec::new(),
-                sync: true,
-                held: Vec::new(),
-            };
+            let mut rig = Rig::of(broker, disk.clone(), at(0));
             live(&mut rig, &mut promises);
         }
         let crashed = disk.crashed();

@@ -16,7 +16,7 @@ pub struct Key {
 }
 
 /// Every setting there is, in the order a person would ask for them.
-pub const KEYS: [Key; 28] = [
+pub const KEYS: &[Key] = &[
     Key {
         name: "data",
         default: "duemq-data",
@@ -138,6 +138,18 @@ pub const KEYS: [Key; 28] = [
         meaning: "the most queues a topic gets that a send makes",
     },
     Key {
+        name: "retention",
+        default: "72h",
+        wanted: "a duration from 1m to 36500d, such as 72h or 7d",
+        meaning: "how long a message can be read at least after it was delivered or sent; one that waits is kept",
+    },
+    Key {
+        name: "retention_bytes",
+        default: "0",
+        wanted: "bytes from 64MiB on, such as 100GiB, or 0 for no such limit",
+        meaning: "the length of the log beyond which messages go before their time",
+    },
+    Key {
         name: "log_segment_bytes",
         default: "256MiB",
         wanted: "bytes from 1MiB to 1GiB and a multiple of 8, such as 256MiB",
@@ -203,6 +215,14 @@ fn same(value: &str) -> String {
     value.to_owned()
 }
 
+fn hours(value: &str) -> String {
+    format!("{value}h")
+}
+
+fn show_hours(value: &str) -> String {
+    super::value::duration_ms(value).map_or_else(|| value.to_owned(), |ms| (ms / 3_600_000).to_string())
+}
+
 fn seconds(value: &str) -> String {
     format!("{value}s")
 }
@@ -240,7 +260,7 @@ fn show_bytes(value: &str) -> String {
 }
 
 /// Every name of RocketMQ's that is understood.
-pub const ALIASES: [Alias; 19] = [
+pub const ALIASES: &[Alias] = &[
     Alias { name: "storePathRootDir", key: "data", translate: same, show: same },
     Alias { name: "brokerIP1", key: "advertise", translate: same, show: same },
     Alias { name: "listenPort", key: "broker_port", translate: same, show: same },
@@ -259,11 +279,12 @@ pub const ALIASES: [Alias; 19] = [
     Alias { name: "autoCreateTopicEnable", key: "auto_create_topics", translate: same, show: same },
     Alias { name: "autoCreateSubscriptionGroup", key: "auto_create_groups", translate: same, show: same },
     Alias { name: "defaultTopicQueueNums", key: "default_queues", translate: same, show: same },
+    Alias { name: "fileReservedTime", key: "retention", translate: hours, show: show_hours },
     Alias { name: "mappedFileSizeCommitLog", key: "log_segment_bytes", translate: same, show: show_bytes },
 ];
 
 /// Settings that may be written as a list of texts, which is the same as the texts with blanks between.
-pub const LISTS: [&str; 3] = ["name_servers", "admin_networks", "delay_levels"];
+pub const LISTS: &[&str] = &["name_servers", "admin_networks", "delay_levels"];
 
 /// The setting of that name; panics where there is none, since names are only written in this crate.
 pub fn key(name: &str) -> &'static Key {
@@ -277,7 +298,7 @@ pub fn as_file() -> String {
          # this file. In the environment a setting is DUEMQ_ and its name in capitals: DUEMQ_MAX_DELAY=30d.\n",
     );
     let mut line = |words: std::fmt::Arguments<'_>| writeln!(text, "{words}").expect("a string takes all");
-    for key in &KEYS {
+    for key in KEYS {
         line(format_args!("\n# {}.\n# Must be {}.", key.meaning, key.wanted));
         let aliases: Vec<&str> =
             ALIASES.iter().filter(|alias| alias.key == key.name).map(|alias| alias.name).collect();

@@ -27,6 +27,7 @@ fn nothing_written_is_a_server_on_loopback_that_syncs() {
     assert_eq!(settings.levels, LevelTable::default());
     assert_eq!(settings.max_body_bytes, 4 << 20);
     assert_eq!(settings.default_queues, 8);
+    assert_eq!((settings.retention, settings.retention_bytes), (Duration::from_hours(72), None));
     assert!(settings.timer_enabled && settings.auto_create_topics && settings.auto_create_groups);
     assert_eq!((settings.broker_name, settings.certificate), (None, None));
 }
@@ -75,6 +76,8 @@ fn each_bad_value_is_refused_with_its_key_value_and_range() {
         ("max_body_bytes", "65MiB", "64MiB"),
         ("max_body_bytes", "99999999999999GiB", "64MiB"),
         ("default_queues", "0", "1 to 1024"),
+        ("retention", "30s", "1m to 36500d"),
+        ("retention_bytes", "1MiB", "64MiB"),
         ("log_segment_bytes", "1048577", "multiple of 8"),
         ("log_step_bytes", "-1", "64KiB"),
         ("log_tail_bytes", "", "1MiB"),
@@ -142,6 +145,7 @@ fn names_of_rocketmq_are_understood_with_their_units() {
         ("messageDelayLevel", "1s 2s"),
         ("brokerName", "broker-a"),
         ("maxMessageSize", "1048576"),
+        ("fileReservedTime", "48"),
     ])
     .unwrap();
     assert_eq!(
@@ -149,6 +153,7 @@ fn names_of_rocketmq_are_understood_with_their_units() {
         (Flush::Async, 259_200_000, 2)
     );
     assert_eq!((settings.broker_name.as_deref(), settings.max_body_bytes), (Some("broker-a"), 1 << 20));
+    assert_eq!(settings.retention, Duration::from_hours(48));
     assert!(refusal(&[("flushDiskType", "SOMETIMES")]).contains("flushDiskType is \"SOMETIMES\""));
 }
 
@@ -160,7 +165,7 @@ fn one_setting_by_two_names_is_refused() {
 #[test]
 fn aliases_lead_to_settings_and_no_name_is_taken_twice() {
     let mut names: Vec<&str> = keys::KEYS.iter().map(|key| key.name).collect();
-    for alias in &keys::ALIASES {
+    for alias in keys::ALIASES {
         assert!(names.contains(&alias.key), "{} leads nowhere", alias.name);
     }
     names.extend(keys::ALIASES.iter().map(|alias| alias.name));

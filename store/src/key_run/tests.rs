@@ -48,3 +48,23 @@ fn a_file_that_is_no_run_is_refused() {
     assert!(read(&disk, "k").is_err());
     assert!(find(&disk, "none", 1, 1).is_err());
 }
+
+#[test]
+fn two_runs_merge_to_what_is_wanted_of_both() {
+    let mut seed = Seed::new(9);
+    for (left, right) in [(0, 0), (1, 0), (70_000, 50_000), (3, 60_000)] {
+        let (disk, left, right) =
+            (SimDisk::new(1), lines(&mut seed, left, 5000), lines(&mut seed, right, 70));
+        write(&disk, "l", &left).unwrap();
+        write(&disk, "r", &right).unwrap();
+        let keep = |line: &KeyLine| !line.word.is_multiple_of(3);
+        let mut both: Vec<_> = left.iter().chain(&right).copied().filter(keep).collect();
+        both.sort_unstable();
+        assert_eq!(merge(&disk, ["l", "r"], "m", &keep).unwrap(), both.len() as u64);
+        assert_eq!(read(&disk, "m").unwrap(), both);
+        if !right.is_empty() {
+            disk.inject(env::Fault::FlipBit { file: "r".into(), byte: 30 });
+            assert!(merge(&disk, ["l", "r"], "n", &keep).is_err());
+        }
+    }
+}
