@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -71,13 +72,18 @@ func main() {
 }
 
 func receive(c rmq.SimpleConsumer) {
+	holdFrom, taken := must(strconv.Atoi(cmp.Or(os.Getenv("HOLD_FROM"), "1000000000"))), 0
 	for {
 		got, err := c.Receive(context.Background(), 16, invisible)
 		for _, m := range got {
 			say("lease ends %s %d", m.GetBody(), leaseEnd(m.GetReceiptHandle()))
 			say("simple got %s", m.GetBody())
 		}
-		for _, m := range got {
+		taken += len(got)
+		for i, m := range got {
+			if taken >= holdFrom && i >= len(got)/2 {
+				select {}
+			}
 			if err := c.Ack(context.Background(), m); err != nil {
 				say("error simple %v", err)
 				continue

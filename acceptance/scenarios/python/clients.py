@@ -3,8 +3,9 @@
 A program is started with TOPIC GROUP ROLES SECONDS, and ends after so long by itself. Its roles are «simple» (a simple
 consumer in the group GROUP_simple, which takes for 10 s and acks), «push» (a push consumer in GROUP_push) and «send» (a
 message each 250 ms). Its lines: «ready», «simple got BODY», «simple acked BODY», «push got BODY», «push done BODY», «send
-sent BODY», «error ROLE TEXT», each with a space and the time in ms at its end. Java's and Go's listeners work for HOLD_MS. Go's simple
-consumer says «lease ends BODY MS» of all it takes.
+sent BODY», «error ROLE TEXT», each with a space and the time in ms at its end. Java's and Go's listeners work for HOLD_MS.
+Go's simple consumer says «lease ends BODY MS» of all it takes; once it has taken HOLD_FROM messages, it holds half of what it
+took last and goes on no more.
 """
 import os
 import subprocess
