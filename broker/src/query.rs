@@ -6,7 +6,7 @@ use crate::recall::deliver_at;
 use crate::work::Wanted;
 use crate::{Broker, Reply, RequestId};
 use bytes::Bytes;
-use model::{LogOffset, Timestamp, TopicName};
+use model::{LogOffset, QueueId, QueueOffset, Timestamp, TopicId, TopicName};
 use wire::stored::Placed;
 use wire::{property, stored};
 
@@ -100,8 +100,7 @@ impl Broker {
         if at == Some(view.log_offset()) {
             return bytes;
         }
-        let key = view.property(property::UNIQ_KEY).unwrap_or_default();
-        let state = match (self.waits(&bytes), self.recalled.contains(topic, key, self.now.wall)) {
+        let state = match (self.waits(&bytes), self.was_recalled(topic, &view)) {
             (true, _) => "pending",
             (false, true) => "recalled",
             (false, false) => "delivered",
@@ -111,7 +110,7 @@ impl Broker {
         let placed = Placed {
             topic: &placed.topic,
             queue_id: placed.queue_id,
-            queue_offset: queue.map_or(model::QueueOffset(0), store::ConsumeQueue::max),
+            queue_offset: queue.map_or(QueueOffset(0), store::ConsumeQueue::max),
             log_offset: placed.log_offset,
             stored_at: placed.stored_at,
             store_host: placed.store_host,
@@ -119,6 +118,12 @@ impl Broker {
         let mut into = Vec::with_capacity(bytes.len() + 32);
         stored::encode(&message, &placed, &mut into);
         into.into()
+    }
+
+    /// Whether a message of that topic and `UNIQ_KEY` was called back.
+    fn was_recalled(&self, topic: TopicId, view: &stored::View<'_>) -> bool {
+        let key = view.property(property::UNIQ_KEY).unwrap_or_default();
+        self.recalled.contains(topic, key, self.now.wall)
     }
 
     /// Whether a message whose record is one that waits still does. What only a bucket on disk could tell is told by
@@ -138,10 +143,92 @@ impl Broker {
     }
 
     pub(crate) fn view_read(&mut self, id: RequestId, ask: View, found: Option<Bytes>) {
+        match found.map(|bytes| (self.is_known(ask.log_offset, &bytes), bytes)) {
+            Some((Known::Yes, bytes)) => self.viewed(id, ask, Some(bytes)),
+            Some((Known::ByKey(topic, key), bytes)) => {
+                let limit = Limit { candidates: 4 * QUERY_MAX, bytes: QUERY_BYTES_MAX };
+                self.look_up(topic, &key, limit, Then::ViewParked(id, ask, bytes));
+            }
+            Some((Known::No, _)) | None => self.viewed(id, ask, None),
+        }
+    }
+
+    /// What has the key of the record at a place was looked up: it is shown where it waits in a bucket on disk, where
+    /// it is what a message was before its delivery, or where just such a message was called back.
+    pub(crate) fn view_parked_read(
+        &mut self,
+        id: RequestId,
+        ask: View,
+        bytes: Bytes,
+        found: Result<LookedUp, LookUpError>,
+    ) {
+        let found = found.map(|found| found.candidates).unwrap_or_default();
+        let known = found.iter().any(|one| match one.parked {
+            true => one.bytes == bytes && self.waits(&bytes),
+            false => is_delivered_copy(&one.bytes, &bytes),
+        });
+        let recalled = stored::View::parse(&bytes).is_ok_and(|view| {
+            self.topics.by_name(view.topic()).is_some_and(|topic| self.was_recalled(topic, &view))
+        });
+        self.viewed(id, ask, (known || recalled).then_some(bytes));
+    }
+
+    fn viewed(&mut self, id: RequestId, ask: View, found: Option<Bytes>) {
         let found = found.map(|bytes| self.shown(bytes));
         let answer = found.ok_or(ViewError::NotFound { log_offset: ask.log_offset });
         self.reply(id, Reply::View(answer));
     }
+
+    /// Whether a record at a place that a client named is one of ours: a body may hold bytes that are a whole record
+    /// of just that place.
+    fn is_known(&self, at: LogOffset, bytes: &Bytes) -> Known {
+        let Ok(view) = stored::View::parse(bytes) else { return Known::No };
+        let Some(topic) = self.topics.by_name(view.topic()) else { return Known::No };
+        if view.log_offset() != at || view.total_size() != bytes.len() {
+            return Known::No;
+        }
+        if self.lies_in_queue(at, view.topic(), view.queue_id(), view.queue_offset()) {
+            return Known::Yes;
+        }
+        let Some(moment) = deliver_at(&view) else { return Known::No };
+        if self.due.contains(at) || self.timer.is_pending(moment, at) == Some(true) {
+            return Known::Yes;
+        }
+        let words = view.property(property::KEYS).into_iter().flat_map(str::split_whitespace);
+        match view.property(property::UNIQ_KEY).into_iter().chain(words).next() {
+            Some(key) => Known::ByKey(topic, key.to_owned()),
+            None => Known::No,
+        }
+    }
+
+    /// Whether the record at `at` is that of a queue's message. The rest of what it says of its place may be forged.
+    pub(crate) fn lies_in_queue(
+        &self,
+        at: LogOffset,
+        topic: &str,
+        queue_id: QueueId,
+        queue_offset: QueueOffset,
+    ) -> bool {
+        let queue = self.topics.by_name(topic).and_then(|topic| self.store.queue(topic, queue_id));
+        queue.and_then(|queue| queue.get(queue_offset)).is_some_and(|entry| entry.extent.at == at)
+    }
+}
+
+/// Whether an index knows a record.
+enum Known {
+    Yes,
+    No,
+    /// Only those can that know messages of the topic by this key.
+    ByKey(TopicId, String),
+}
+
+/// Whether a message is what was made of `parked` when it was delivered.
+fn is_delivered_copy(message: &Bytes, parked: &Bytes) -> bool {
+    let Ok(view) = stored::View::parse(message) else { return false };
+    let mut copy = Vec::with_capacity(message.len());
+    let (queue_id, queue_offset) = (view.queue_id(), view.queue_offset());
+    stored::deliver(parked, queue_id, queue_offset, view.log_offset(), view.stored_at(), &mut copy);
+    message == &copy
 }
 
 /// Those of `candidates` that have the key and were stored in the time asked for.

@@ -40,6 +40,8 @@ pub(crate) enum Then {
     Query(RequestId, crate::Query),
     /// A look is answered.
     View(RequestId, crate::View),
+    /// The same, of a record that only those can know that know its key.
+    ViewParked(RequestId, crate::View, Bytes),
     /// The timer goes on with a bucket.
     Load,
 }
@@ -105,6 +107,7 @@ impl Broker {
                 self.recall_by_message_read(id, topic, ask, sent, found);
             }
             Then::Query(id, ask) => self.query_read(id, &ask, found),
+            Then::ViewParked(id, ask, bytes) => self.view_parked_read(id, ask, bytes, found),
             other => unreachable!("no look-up goes on with {other:?}"),
         }
     }
@@ -128,6 +131,7 @@ impl Broker {
             Then::Recall(..)
             | Then::RecallByMessage(..)
             | Then::Query(..)
+            | Then::ViewParked(..)
             | Then::Load
             | Then::Deliver(_) => {
                 unreachable!("these are read in other ways")

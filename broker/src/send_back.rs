@@ -2,10 +2,12 @@
 
 use crate::group::NoGroup;
 use crate::read::Then;
+use crate::transaction::HALF_TOPIC;
 use crate::work::Wanted;
 use crate::{Broker, Reply, RequestId, schedule};
 use bytes::Bytes;
 use model::{GroupName, LogOffset, Message, QueueId, Timestamp};
+use wire::stored::PlacedOwned;
 use wire::{message_id, property, stored};
 
 /// A message given back by a consumer that pulled it. RocketMQ's `CONSUMER_SEND_MSG_BACK`.
@@ -27,7 +29,7 @@ pub enum SendBackError {
     /// The caller's: there is no such group, and it may not be made by this.
     #[error(transparent)]
     GroupUnknown(#[from] NoGroup),
-    /// The caller's: no message lies there.
+    /// The caller's: no message of a queue lies there.
     #[error("look message by offset failed, {log_offset}")]
     MessageUnknown {
         /// The place.
@@ -59,7 +61,9 @@ impl Broker {
             return Err(SendBackError::Unavailable { why });
         }
         let unknown = SendBackError::MessageUnknown { log_offset: ask.log_offset };
-        let (mut message, placed) = bytes.and_then(|bytes| stored::decode(&bytes).ok()).ok_or(unknown)?;
+        let found = bytes.and_then(|bytes| stored::decode(&bytes).ok());
+        let (mut message, placed) =
+            found.filter(|(_, placed)| self.may_be_had(ask.log_offset, placed)).ok_or(unknown)?;
         // Once there is a message, so that a refused request makes no group.
         let settings = self.group_or_make(&ask.group)?;
         let retry_max = ask.max_reconsume_times.unwrap_or(settings.retry_max as i32);
@@ -92,6 +96,12 @@ impl Broker {
             LogOffset(0),
         );
         Ok(())
+    }
+
+    /// Whether a consumer can have got the record at a place that it named: not a half, nor what waits for its moment.
+    fn may_be_had(&self, at: LogOffset, placed: &PlacedOwned) -> bool {
+        placed.topic != HALF_TOPIC
+            && self.lies_in_queue(at, &placed.topic, placed.queue_id, placed.queue_offset)
     }
 
     /// Puts a message among the dead letters of a group, to be seen at once. Where it was leased, its record was

@@ -5,6 +5,7 @@ mod checkpoint;
 mod consume;
 mod deliver;
 mod filter;
+mod forged;
 mod handover;
 mod lease;
 mod limits;

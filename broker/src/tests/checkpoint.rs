@@ -15,16 +15,19 @@ fn far(rig: &mut Rig, id: &str, ms: i64) -> Recall {
     Recall { topic: topic("t"), handle: RecallHandle::decode(&sent.recall_handle.unwrap()).unwrap() }
 }
 
-fn by_key(rig: &mut Rig) -> Vec<(String, Option<String>)> {
-    let query = Query {
+fn everything() -> Query {
+    Query {
         topic: topic("t"),
         key: "order".into(),
         unique: false,
         max: 64,
         begin: Timestamp::from_millis(0),
         end: Timestamp::from_millis(i64::MAX),
-    };
-    let found = rig.ask(query).unwrap_or_default();
+    }
+}
+
+fn by_key(rig: &mut Rig) -> Vec<(String, Option<String>)> {
+    let found = rig.ask(everything()).unwrap_or_default();
     found.iter().map(|bytes| (body(bytes), property(bytes, "DUEMQ_STATE"))).collect()
 }
 
@@ -33,6 +36,23 @@ fn settle(rig: &mut Rig) {
     let before = rig.broker.stats().checkpoints;
     rig.pass(1500);
     assert!(rig.broker.stats().checkpoints > before, "there was something to write");
+}
+
+#[test]
+fn a_message_in_a_bucket_on_disk_is_seen_by_its_place_and_so_is_that_it_was_called_back() {
+    let mut rig = Rig::with(config());
+    rig.topic("t", 1);
+    let recall = far(&mut rig, "far", 40 * DAY);
+    let sent = rig.send(send("t", "kept", &[("TIMER_DELAY_MS", &(40 * DAY).to_string()), ("KEYS", "order")]));
+    settle(&mut rig);
+    let mut rig = rig.killed(0);
+    let view = Stored::parse(&rig.ask(View { log_offset: sent.log_offset }).unwrap()).map(|v| v.log_offset());
+    assert_eq!(view, Ok(sent.log_offset));
+    let found = rig.ask(Query { key: "far".into(), unique: true, ..everything() });
+    let log_offset = Stored::parse(&found.unwrap()[0]).unwrap().log_offset();
+    assert_eq!(body(&rig.ask(View { log_offset }).unwrap()), "far");
+    assert_eq!(rig.ask(recall), Ok(Recalled::Recalled));
+    assert_eq!(property(&rig.ask(View { log_offset }).unwrap(), "DUEMQ_STATE").as_deref(), Some("recalled"));
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn a_message_given_back_comes_by_the_levels_and_at_last_among_the_dead_letters()
     assert_eq!(property(&dead.messages[0], "RETRY_TOPIC").as_deref(), Some("t"));
 }
 
-fn give_back(
+pub(super) fn give_back(
     rig: &mut Rig,
     place: model::LogOffset,
     level: i32,
@@ -48,6 +48,20 @@ fn a_chosen_level_is_taken_and_below_zero_means_dead() {
         give_back(&mut rig, nowhere, 0, None),
         Err(SendBackError::MessageUnknown { log_offset: nowhere })
     );
+}
+
+#[test]
+fn what_no_queue_holds_is_not_given_back() {
+    let mut rig = Rig::new();
+    rig.topic("t", 1);
+    let waits = rig.send(send("t", "waits", &[("DELAY", "5")]));
+    let half = rig.send(send("t", "half", &[("TRAN_MSG", "true"), ("PGROUP", "p"), ("UNIQ_KEY", "k")]));
+    for place in [waits.log_offset, half.log_offset] {
+        let unknown = Err(SendBackError::MessageUnknown { log_offset: place });
+        assert_eq!(give_back(&mut rig, place, 1, None), unknown);
+        assert_eq!(give_back(&mut rig, place, -1, None), unknown);
+    }
+    assert!(rig.ask(GetTopic { name: topic("%DLQ%g") }).is_none());
 }
 
 #[test]
