@@ -46,7 +46,7 @@ impl DueQueue {
     /// How many messages of each topic have not left yet.
     pub(crate) fn counts(&self) -> BTreeMap<TopicId, u64> {
         let mut counts = BTreeMap::new();
-        for entry in self.due.iter().chain(self.held.values().flatten()) {
+        for entry in self.entries() {
             *counts.entry(entry.topic).or_default() += 1;
         }
         counts
@@ -65,7 +65,12 @@ impl DueQueue {
     }
 
     pub(crate) fn contains(&self, at: LogOffset) -> bool {
-        self.due.iter().chain(self.held.values().flatten()).any(|entry| entry.log_offset == at)
+        self.entries().any(|entry| entry.log_offset == at)
+    }
+
+    /// What has not left yet, held or not.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.due.iter().chain(self.held.values().flatten())
     }
 
     /// The bytes of a message, where they were read ahead.

@@ -20,6 +20,7 @@ mod change_invisible;
 mod checkpoint;
 mod client;
 mod config;
+mod count_pending;
 mod delete;
 mod deliver;
 mod filter;
@@ -28,6 +29,7 @@ mod group;
 mod handover;
 mod kv;
 mod lease;
+mod list_pending;
 mod lock;
 mod look_up;
 mod manifest;
@@ -43,6 +45,7 @@ mod pull;
 mod query;
 mod read;
 mod recall;
+mod recall_by_key;
 mod recover;
 mod redeliver;
 mod renew;
@@ -72,11 +75,13 @@ pub use client::{
     Unregister,
 };
 pub use config::{Config, Flush};
+pub use count_pending::{CountPending, GetHistogram, Histogram, HistogramError};
 pub use delete::{DeleteGroup, DeleteGroupError, DeleteTopic, DeleteTopicError, Deleted};
 pub use filter::{Filter, Sql, SqlError, Tags, TagsError};
 pub use forbid::{Forbid, ForbidError, GetForbidden};
 pub use group::{CreateGroup, CreateGroupError, GetGroup, GetGroups, NoGroup};
 pub use kv::{GetValues, PutValue, PutValueError};
+pub use list_pending::{ListPending, ListPendingError, PendingMessage, PendingPage, PendingPlace, Which};
 pub use lock::{Lock, LockError, Unlock};
 pub use members::{Client, FindRequester, GetMembers, GetProducers, Members, Requester};
 pub use notification::Notification;
@@ -94,6 +99,7 @@ pub use progress::{
 pub use pull::{Pull, PullError, PullOutcome, Pulled};
 pub use query::{Query, QueryError, View, ViewError};
 pub use recall::{Recall, RecallError, Recalled};
+pub use recall_by_key::{RecallByKey, RecalledByKey};
 pub use recover::Recovered;
 pub use renew::{GetRenewed, Renew, RenewError, Renewed};
 pub use request::{Reply, Request, RequestId, Verb};
@@ -205,6 +211,10 @@ impl Broker {
             Request::Lock(ask) => self.lock(id, ask),
             Request::Unlock(ask) => self.unlock(id, &ask),
             Request::Recall(ask) => self.recall(id, ask),
+            Request::RecallByKey(ask) => self.recall_by_key(id, ask),
+            Request::ListPending(ask) => self.list_pending(id, ask),
+            Request::CountPending(CountPending) => self.count_pending(id),
+            Request::GetHistogram(ask) => self.get_histogram(id, ask),
             Request::EndTransaction(ask) => self.end_transaction(id, ask),
             Request::ResumeHalf(ask) => self.resume_half(id, ask),
             Request::Renew(ask) => self.renew(id, &ask),

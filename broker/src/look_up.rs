@@ -35,6 +35,8 @@ pub(crate) struct LookedUp {
     pub(crate) candidates: Vec<Candidate>,
     /// The buckets it looked into.
     pub(crate) catalog: Arc<Catalog>,
+    /// Whether there may be more than the limit allows.
+    pub(crate) is_cut: bool,
 }
 
 /// Why a look-up gave nothing.
@@ -109,6 +111,7 @@ impl LookUp {
         for found in self.known.iter().filter(|found| found.extent.at >= self.first) {
             places.entry(found.extent.at).or_insert(Place::Log(found.extent, found.parked));
         }
+        let mut is_cut = places.len() >= self.limit.candidates;
         let (mut candidates, mut bytes) = (Vec::new(), 0);
         for place in places.into_values().rev().take(self.limit.candidates) {
             let (length, parked, entry) = match &place {
@@ -117,6 +120,7 @@ impl LookUp {
             };
             bytes += length as usize;
             if bytes > self.limit.bytes && !candidates.is_empty() {
+                is_cut = true;
                 break;
             }
             let bytes = match place {
@@ -126,7 +130,7 @@ impl LookUp {
             candidates.push(Candidate { bytes, parked, entry });
         }
         candidates.reverse();
-        Ok(LookedUp { candidates, catalog: Arc::clone(&self.manifest.timer) })
+        Ok(LookedUp { candidates, catalog: Arc::clone(&self.manifest.timer), is_cut })
     }
 }
 
@@ -144,13 +148,14 @@ impl Broker {
                 bytes <= limit.bytes || bytes == found.extent.length as usize
             };
             let some: Vec<Found> = known.iter().rev().take_while(fits).copied().collect();
+            let is_cut = known.len() >= limit.candidates || some.len() < known.len();
             let read = some.into_iter().rev().map(|found| {
                 let bytes = self.in_memory(found.extent)?;
                 Some(Candidate { bytes, parked: found.parked, entry: None })
             });
             if let Some(candidates) = read.collect::<Option<Vec<_>>>() {
                 let catalog = Arc::clone(&manifest.timer);
-                return self.looked_up(then, Ok(LookedUp { candidates, catalog }));
+                return self.looked_up(then, Ok(LookedUp { candidates, catalog, is_cut }));
             }
         }
         let (hash, reader, first) = (store::key_hash(topic, key), self.log.reader(), self.log.first());

@@ -10,6 +10,8 @@ use bytes::Bytes;
 use journal::{Extent, ReadError};
 use model::{LogOffset, QueueOffset, TopicId};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use timer::Catalog;
 
 /// What goes on once messages are read.
 #[derive(Debug)]
@@ -30,6 +32,14 @@ pub(crate) enum Then {
     Recall(RequestId, TopicId, Recall),
     /// The same, asked for by a send, which is answered.
     RecallByMessage(RequestId, TopicId, Recall, Box<crate::Sent>),
+    /// What waits under a key is called back; so much of it was already.
+    RecallByKey(RequestId, TopicId, crate::RecallByKey, crate::RecalledByKey),
+    /// Messages of a key that wait are told.
+    ListOfKey(RequestId, TopicId, crate::ListPending),
+    /// A page of what waits is told.
+    ListPending(RequestId, crate::ListPending, Arc<Catalog>),
+    /// It is told when what waits is due.
+    Histogram(RequestId, crate::GetHistogram, Arc<Catalog>),
     /// A half message ends.
     EndTransaction(RequestId, EndTransaction),
     /// A half message that was put aside is asked for again.
@@ -96,6 +106,14 @@ impl Broker {
                 Then::Deliver(places) => self.staged(places, bytes),
                 other => unreachable!("no reading ahead goes on with {other:?}"),
             },
+            Outcome::Listed(listed) => match then {
+                Then::ListPending(id, ask, catalog) => self.listed(id, ask, &catalog, listed),
+                other => unreachable!("no page goes on with {other:?}"),
+            },
+            Outcome::Counted(counts) => match then {
+                Then::Histogram(id, ask, catalog) => self.counted(id, ask, &catalog, counts),
+                other => unreachable!("no histogram goes on with {other:?}"),
+            },
         }
     }
 
@@ -106,6 +124,10 @@ impl Broker {
             Then::RecallByMessage(id, topic, ask, sent) => {
                 self.recall_by_message_read(id, topic, ask, sent, found);
             }
+            Then::RecallByKey(id, topic, ask, done) => {
+                self.recall_by_key_read(id, topic, ask, done, found);
+            }
+            Then::ListOfKey(id, topic, ask) => self.list_of_key_read(id, topic, ask, found),
             Then::Query(id, ask) => self.query_read(id, &ask, found),
             Then::ViewParked(id, ask, bytes) => self.view_parked_read(id, ask, bytes, found),
             other => unreachable!("no look-up goes on with {other:?}"),
@@ -130,6 +152,10 @@ impl Broker {
             }
             Then::Recall(..)
             | Then::RecallByMessage(..)
+            | Then::RecallByKey(..)
+            | Then::ListOfKey(..)
+            | Then::ListPending(..)
+            | Then::Histogram(..)
             | Then::Query(..)
             | Then::ViewParked(..)
             | Then::Load

@@ -267,7 +267,7 @@ impl Broker {
     }
 
     /// Takes a message out of the timer, where it waits there.
-    fn recall_one(
+    pub(crate) fn recall_one(
         &mut self,
         view: &View<'_>,
         found: Option<&timer::Entry>,

@@ -5,10 +5,12 @@ use crate::assignment::{Assignment, GetAssignment, SetConsumeMode, SetConsumeMod
 use crate::cancel::Cancel;
 use crate::change_invisible::{ChangeInvisible, ChangeInvisibleError};
 use crate::client::{Consumers, ConsumersError, Disconnect, Register, RegisterError, Unregister};
+use crate::count_pending::{CountPending, GetHistogram, Histogram, HistogramError};
 use crate::delete::{DeleteGroup, DeleteGroupError, DeleteTopic, DeleteTopicError, Deleted};
 use crate::forbid::{Forbid, ForbidError, GetForbidden};
 use crate::group::{CreateGroup, CreateGroupError, GetGroup, GetGroups};
 use crate::kv::{GetValues, PutValue, PutValueError};
+use crate::list_pending::{ListPending, ListPendingError, PendingPage};
 use crate::lock::{Lock, LockError, Unlock};
 use crate::members::{Client, FindRequester, GetMembers, GetProducers, Members, Requester};
 use crate::notification::Notification;
@@ -25,6 +27,7 @@ use crate::progress::{
 use crate::pull::{Pull, PullError, Pulled};
 use crate::query::{Query, QueryError, View, ViewError};
 use crate::recall::{Recall, RecallError, Recalled};
+use crate::recall_by_key::{RecallByKey, RecalledByKey};
 use crate::renew::{GetRenewed, Renew, RenewError, Renewed};
 use crate::reset::{CloneOffsets, ResetOffset, ResetOffsetError};
 use crate::resume::{ResumeHalf, ResumeHalfError};
@@ -100,6 +103,14 @@ verbs! {
     Unlock(Unlock) -> ();
     /// Call a delayed message back.
     Recall(Recall) -> Result<Recalled, RecallError>;
+    /// Call back what waits under an id or a key.
+    RecallByKey(RecallByKey) -> Result<RecalledByKey, RecallError>;
+    /// See messages that wait.
+    ListPending(ListPending) -> Result<PendingPage, ListPendingError>;
+    /// Count messages that wait, by topic.
+    CountPending(CountPending) -> BTreeMap<TopicName, u64>;
+    /// Count messages that wait, by when they are due.
+    GetHistogram(GetHistogram) -> Result<Histogram, HistogramError>;
     /// Commit or roll back a half message.
     EndTransaction(EndTransaction) -> Result<(), EndTransactionError>;
     /// Ask again for a half message that was put aside.

@@ -10,6 +10,7 @@ mod handover;
 mod lease;
 mod limits;
 mod members;
+mod pending;
 mod pop;
 mod recall;
 mod recover;

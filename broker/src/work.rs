@@ -2,6 +2,8 @@
 
 use crate::checkpoint::{CheckpointDone, CheckpointJob};
 use crate::client::Notice;
+use crate::count_pending::{Counting, Counts};
+use crate::list_pending::{Listed, Listing};
 use crate::look_up::{LookUp, LookUpError, LookedUp};
 use bytes::Bytes;
 use env::Disk;
@@ -63,6 +65,10 @@ pub(crate) enum Wanted {
     Bucket(Box<timer::LoadJob>),
     /// Messages that wait, wherever they lie.
     Bodies(Vec<Entry>, Arc<Catalog>),
+    /// A page of what waits.
+    Listing(Box<Listing>),
+    /// When what waits is due.
+    Counting(Box<Counting>),
 }
 
 /// What a read gave.
@@ -75,6 +81,8 @@ pub(crate) enum Outcome {
     LookedUp(Result<LookedUp, (Box<LookUp>, LookUpError)>),
     Bucket(timer::LoadDone),
     Bodies(Result<Vec<Bytes>, LookUpError>),
+    Listed(Result<Listed, LookUpError>),
+    Counted(Result<Counts, LookUpError>),
 }
 
 /// A read, to be run on any thread.
@@ -108,6 +116,8 @@ impl ReadWork {
                 let read = |entry: &Entry| read_body(entry, &catalog, &self.reader, disk);
                 Outcome::Bodies(entries.iter().map(read).collect())
             }
+            Wanted::Listing(listing) => Outcome::Listed(listing.run(&self.reader, disk)),
+            Wanted::Counting(counting) => Outcome::Counted(counting.run(disk)),
         };
         Done::Read(self.id, ReadDone(outcome))
     }

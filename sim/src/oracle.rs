@@ -1,7 +1,7 @@
 //! What clients were promised, and what they saw.
 
 use crate::world::Downtime;
-use broker::Recalled;
+use broker::{Recalled, RecalledByKey};
 use bytes::Bytes;
 use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,8 @@ struct Sent {
     /// Whether a power loss could have taken it all the same.
     unsafe_still: bool,
     recall: Recall,
+    /// How many recalls were asked for.
+    recalls: u32,
     /// The earliest the wall clock has shown since it was first due: from then on its age may count. `None` while
     /// it cannot have been delivered.
     aged_from: Option<Timestamp>,
@@ -32,6 +34,13 @@ enum Recall {
     Asked,
     /// It is never delivered.
     Recalled,
+}
+
+/// What was known when somebody asked for what waits.
+#[derive(Debug)]
+pub struct Pending {
+    known: u64,
+    waits: Vec<String>,
 }
 
 /// Knows what was promised, and watches.
@@ -49,6 +58,9 @@ pub struct Oracle {
     acked_lately: BTreeSet<String>,
     /// Acked, perhaps: the answer or the power was lost on the way.
     acked_perhaps: BTreeSet<String>,
+    /// What is known to wait no longer, and since when, by the number of things that were known then.
+    left: BTreeMap<String, u64>,
+    known: u64,
     delivered: u64,
     /// How long a message can be read at least, in ms.
     kept_ms: i64,
@@ -74,6 +86,8 @@ impl Oracle {
             popped: BTreeSet::new(),
             acked_lately: BTreeSet::new(),
             acked_perhaps: BTreeSet::new(),
+            left: BTreeMap::new(),
+            known: 0,
             delivered: 0,
             kept_ms,
             ahead: BTreeSet::new(),
@@ -90,8 +104,15 @@ impl Oracle {
 
     /// A send begins: the message is due no earlier than `due`.
     pub fn sends(&mut self, body: &str, due: Timestamp, delayed: bool) {
-        let recall = Recall::None;
-        let sent = Sent { due, delayed, acknowledged: None, unsafe_still: false, recall, aged_from: None };
+        let sent = Sent {
+            due,
+            delayed,
+            acknowledged: None,
+            unsafe_still: false,
+            recall: Recall::None,
+            recalls: 0,
+            aged_from: None,
+        };
         self.ahead.insert((due, body.to_owned()));
         assert!(self.sent.insert(body.to_owned(), sent).is_none(), "bodies are names");
     }
@@ -137,6 +158,7 @@ impl Oracle {
     /// A recall is asked for.
     pub fn asks_recall(&mut self, body: &str) {
         let sent = self.sent.get_mut(body).expect("it was sent");
+        sent.recalls += 1;
         if sent.recall == Recall::None {
             sent.recall = Recall::Asked;
         }
@@ -148,7 +170,11 @@ impl Oracle {
         let sent = self.sent.get_mut(body).expect("it was sent");
         let called_back = sent.recall == Recall::Recalled;
         match outcome {
-            Recalled::Recalled if durable => sent.recall = Recall::Recalled,
+            Recalled::Recalled if durable => {
+                sent.recall = Recall::Recalled;
+                self.has_left(body);
+                return;
+            }
             Recalled::Recalled => {}
             // What was called back is remembered until its moment, also where the clock is set back after it.
             Recalled::TooLate | Recalled::Unknown if called_back && sent.due <= self.latest => return,
@@ -164,6 +190,25 @@ impl Oracle {
         );
     }
 
+    /// A recall by the id of one message was answered.
+    pub fn answers_recall_by_key(&mut self, body: &str, answer: &RecalledByKey, durable: bool) {
+        let seed = self.seed();
+        let sent = &self.sent[body];
+        match answer.recalled.len() {
+            0 => {
+                // Unless another recall was the first.
+                let known = sent.acknowledged.is_some() && !sent.unsafe_still && sent.recalls == 1;
+                let waits = known && sent.due > self.latest;
+                assert!(!waits, "{seed}: {body} waits, and a recall by its id finds nothing");
+            }
+            1 => {
+                assert!(sent.recall != Recall::Recalled, "{seed}: {body} was called back twice");
+                self.answers_recall(body, Recalled::Recalled, durable);
+            }
+            many => panic!("{seed}: {body} was called back {many} times over"),
+        }
+    }
+
     /// A message was read from a queue.
     pub fn reads(&mut self, queue: u32, bytes: &Bytes) {
         let view =
@@ -174,6 +219,7 @@ impl Oracle {
         let place = (queue, view.queue_offset().0);
         let recall = self.sent[&body].recall;
         assert_ne!(recall, Recall::Recalled, "seed {}: {body} was called back and is there", self.seed);
+        self.has_left(&body);
         let was = self.read.entry(place).or_insert_with(|| body.clone());
         assert_eq!(*was, body, "seed {}: another message at {place:?}", self.seed);
     }
@@ -187,7 +233,53 @@ impl Oracle {
         let perhaps = self.retried_perhaps.contains(&body);
         assert!(perhaps || !self.acked.contains(&body), "{}: {body} was acked and comes again", self.seed());
         self.popped.insert(body.clone());
+        self.has_left(&body);
         body
+    }
+
+    fn has_left(&mut self, body: &str) {
+        self.known += 1;
+        let known = self.known;
+        self.left.entry(body.to_owned()).or_insert(known);
+    }
+
+    /// What is known now, for [`Self::sees_pending`] and [`Self::counts_pending`] when it is answered.
+    pub fn asks_pending(&self) -> Pending {
+        let waits = self.sent.iter().filter(|(_, sent)| self.surely_waits(sent));
+        Pending { known: self.known, waits: waits.map(|(body, _)| body.clone()).collect() }
+    }
+
+    fn surely_waits(&self, sent: &Sent) -> bool {
+        let stays = sent.acknowledged.is_some() && !sent.unsafe_still && sent.recall == Recall::None;
+        stays && sent.due > self.latest
+    }
+
+    /// A message was told to wait, by an answer to what was asked then.
+    pub fn sees_pending(&self, asked: &Pending, at: Timestamp, bytes: &Bytes) -> String {
+        let view =
+            View::parse(bytes).unwrap_or_else(|e| panic!("{}: a message does not parse: {e}", self.seed()));
+        let body = name(&view);
+        let sent = self.sent.get(&body).unwrap_or_else(|| panic!("{}: {body} was never sent", self.seed()));
+        assert_eq!(sent.due, at, "{}: {body} is told to be due at another time", self.seed());
+        let left = self.left.get(&body).is_some_and(|known| *known <= asked.known);
+        assert!(!left, "{}: {body} has left, and is told to wait", self.seed());
+        body
+    }
+
+    /// All pages of what waits were read, the first of them asked for then.
+    pub fn saw_pending(&self, asked: &Pending, seen: &BTreeSet<String>) {
+        for body in asked.waits.iter().filter(|body| self.surely_waits(&self.sent[*body])) {
+            assert!(seen.contains(body), "{}: {body} waits, and is not told", self.seed());
+        }
+    }
+
+    /// So many were told to wait, by an answer to what was asked then.
+    pub fn counts_pending(&self, asked: &Pending, count: u64) {
+        let least = asked.waits.iter().filter(|body| self.surely_waits(&self.sent[*body])).count() as u64;
+        let left = self.left.values().filter(|known| **known <= asked.known).count();
+        let most = (self.sent.len() - left) as u64;
+        let fits = (least..=most).contains(&count);
+        assert!(fits, "{}: {count} are told to wait, it must be {least} to {most}", self.seed());
     }
 
     fn not_early(&self, view: &View<'_>) {
@@ -219,6 +311,7 @@ impl Oracle {
         if how == Downtime::PowerLoss {
             // Deliveries and acks of the last moment may be repeated, at other places.
             self.read.clear();
+            self.left.clear();
             self.retried_perhaps.append(&mut self.popped);
             for body in std::mem::take(&mut self.acked_lately) {
                 self.acked.remove(&body);

@@ -1,15 +1,16 @@
 //! The clients: producers, a group that pulls, a group that pops and does not always ack.
 
-use crate::oracle::Oracle;
+use crate::oracle::{Oracle, Pending};
 use crate::world::World;
 use broker::{
-    Ack, AutoCreate, ChangeInvisible, CommitOffset, Filter, Pop, PoppedMessage, Pull, Recall, Reply,
-    RequestId, Send,
+    Ack, AutoCreate, ChangeInvisible, CommitOffset, CountPending, Filter, GetHistogram, ListPending,
+    PendingPage, PendingPlace, Pop, PoppedMessage, Pull, Recall, RecallByKey, Reply, RequestId, Send, Which,
 };
 use bytes::Bytes;
 use env::Seed;
 use model::{GroupName, Message, QueueId, QueueOffset, Timestamp, TopicName};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 use std::time::Duration;
 use wire::recall_handle::RecallHandle;
 
@@ -25,7 +26,19 @@ enum Asked {
     Pop,
     Ack(Vec<String>),
     Recall(String),
+    RecallByKey(String),
+    Page,
+    Count(Pending),
     Other,
+}
+
+/// Pages of what waits, read one after the other.
+#[derive(Debug)]
+struct Pages {
+    asked: Pending,
+    seen: BTreeSet<String>,
+    last: Option<PendingPlace>,
+    ask: ListPending,
 }
 
 /// All clients.
@@ -43,6 +56,10 @@ pub struct Workload {
     /// All of the queues, while they are read from the beginning to the end.
     whole: Option<BTreeMap<u32, Vec<Bytes>>>,
     delay_max_ms: u64,
+    /// The operator looks through what waits.
+    pages: Option<Pages>,
+    /// Messages told to wait, ever.
+    listed: u64,
 }
 
 impl Workload {
@@ -58,6 +75,8 @@ impl Workload {
             held: Vec::new(),
             handles: Vec::new(),
             whole: None,
+            pages: None,
+            listed: 0,
             delay_max_ms: 10_u64.pow(1 + dice.below(9) as u32),
         }
     }
@@ -68,6 +87,7 @@ impl Workload {
             0..=3 => self.send(world, dice, oracle),
             4..=5 => self.pull(world, dice),
             6 => self.pop(world, dice),
+            7 if dice.chance(0.3) => self.look(world, dice, oracle),
             7 => self.recall(world, dice, oracle),
             _ => self.ack(world, dice),
         }
@@ -171,6 +191,58 @@ impl Workload {
         self.asked.insert(id, Asked::Pop);
     }
 
+    /// Messages told to wait.
+    pub fn listed(&self) -> u64 {
+        self.listed
+    }
+
+    /// The operator counts what waits, or begins to look through it.
+    fn look(&mut self, world: &mut World, dice: &mut Seed, oracle: &Oracle) {
+        match dice.below(4) {
+            0 => {
+                let id = world.ask(CountPending);
+                self.asked.insert(id, Asked::Count(oracle.asks_pending()));
+            }
+            1 => {
+                let id = world.ask(histogram(1 + dice.below(1_000_000)));
+                self.asked.insert(id, Asked::Count(oracle.asks_pending()));
+            }
+            _ if self.pages.is_none() => {
+                let which = if dice.chance(0.5) { Which::All } else { Which::Topic(self.topic.clone()) };
+                let max = 1 + dice.below(40) as u32;
+                self.begin_pages(which, max, world, oracle);
+            }
+            _ => {}
+        }
+    }
+
+    fn begin_pages(&mut self, which: Which, max: u32, world: &mut World, oracle: &Oracle) {
+        let (from, until) = (Timestamp::from_millis(0), Timestamp::from_millis(i64::MAX));
+        let ask = ListPending { which, from, until, after: None, max };
+        let id = world.ask(ask.clone());
+        self.asked.insert(id, Asked::Page);
+        self.pages = Some(Pages { asked: oracle.asks_pending(), seen: BTreeSet::new(), last: None, ask });
+    }
+
+    /// A page has come: what it tells is true, and the next one is wanted.
+    fn page(&mut self, page: PendingPage, oracle: &Oracle) -> Option<ListPending> {
+        let pages = self.pages.as_mut().expect("pages are asked for one after the other");
+        for message in page.messages {
+            let body = oracle.sees_pending(&pages.asked, message.place.deliver_at, &message.bytes);
+            let in_order = pages.last.replace(message.place).is_none_or(|last| last < message.place);
+            assert!(in_order, "{}: {body} is told out of order", oracle.seed());
+            pages.seen.insert(body);
+            self.listed += 1;
+        }
+        if page.next.is_some() {
+            pages.ask.after = page.next;
+            return Some(pages.ask.clone());
+        }
+        oracle.saw_pending(&pages.asked, &pages.seen);
+        self.pages = None;
+        None
+    }
+
     /// Calls a message back, perhaps one that was delivered or called back before.
     fn recall(&mut self, world: &mut World, dice: &mut Seed, oracle: &mut Oracle) {
         if self.handles.is_empty() || dice.chance(0.5) {
@@ -179,6 +251,12 @@ impl Workload {
         let (handle, body) = dice.pick(&self.handles).clone();
         oracle.asks_recall(&body);
         let handle = RecallHandle::decode(&handle).expect("the server's own handle");
+        if dice.chance(0.3) {
+            let (topic, key) = (self.topic.clone(), handle.unique_key);
+            let id = world.ask(RecallByKey { topic, key, unique: true });
+            self.asked.insert(id, Asked::RecallByKey(body));
+            return;
+        }
         let id = world.ask(Recall { topic: self.topic.clone(), handle });
         self.asked.insert(id, Asked::Recall(body));
     }
@@ -208,7 +286,15 @@ impl Workload {
     }
 
     /// An answer has come.
-    pub fn answered(&mut self, id: RequestId, reply: Reply, oracle: &mut Oracle, durable: bool) {
+    ///
+    /// Gives what is asked next, where the client goes on at once.
+    pub fn answered(
+        &mut self,
+        id: RequestId,
+        reply: Reply,
+        oracle: &mut Oracle,
+        durable: bool,
+    ) -> Option<ListPending> {
         match (self.asked.remove(&id).expect("asked once, answered once"), reply) {
             (Asked::Send(body), Reply::Send(Ok(sent))) => {
                 oracle.acknowledge(&body, sent[0].log_offset.0, durable);
@@ -234,6 +320,18 @@ impl Workload {
             (Asked::Recall(body), Reply::Recall(Ok(outcome))) => {
                 oracle.answers_recall(&body, outcome, durable);
             }
+            (Asked::Page, Reply::ListPending(Ok(page))) => return self.page(page, oracle),
+            (Asked::Page, _) => self.pages = None,
+            (Asked::Count(asked), Reply::CountPending(counts)) => {
+                oracle.counts_pending(&asked, counts.values().sum());
+            }
+            (Asked::Count(asked), Reply::GetHistogram(Ok(histogram))) => {
+                assert_eq!(histogram.next, None, "{}: few enough are counted at once", oracle.seed());
+                oracle.counts_pending(&asked, histogram.counts.values().sum());
+            }
+            (Asked::RecallByKey(body), Reply::RecallByKey(Ok(answer))) => {
+                oracle.answers_recall_by_key(&body, &answer, durable);
+            }
             (Asked::Ack(bodies), Reply::Ack(answers)) => {
                 let done = bodies.iter().zip(&answers).filter(|(_, answer)| answer.is_ok());
                 done.for_each(|(body, _)| oracle.acks(body));
@@ -241,6 +339,12 @@ impl Workload {
             // Refused, since the disk refuses: nothing was promised.
             (_, _) => {}
         }
+        None
+    }
+
+    /// The next page is asked for.
+    pub fn asks_page(&mut self, id: RequestId) {
+        self.asked.insert(id, Asked::Page);
     }
 
     /// The server is another one: what was asked is never answered.
@@ -251,6 +355,7 @@ impl Workload {
             }
         }
         self.offsets.clear();
+        self.pages = None;
     }
 
     /// All faults have stopped: everything becomes due, is read whole, and is popped until nothing is left.
@@ -259,6 +364,7 @@ impl Workload {
         // What waits to the last must come, so nothing of it may be gone before it is read.
         world.keep_all(dice, oracle, self);
         self.settle(world, dice, oracle);
+        self.looks_at_rest(world, dice, oracle);
         let ahead = oracle.last_due().millis_since(world.now().wall).max(0);
         world.advance(ahead as u64);
         self.settle(world, dice, oracle);
@@ -281,6 +387,15 @@ impl Workload {
         }
         let dead = self.read_whole(DEAD..=DEAD, world, dice, oracle);
         oracle.all_reached(&dead.into_values().flatten().collect::<Vec<_>>());
+    }
+
+    /// Whoever counts what waits comes to one number.
+    fn looks_at_rest(&mut self, world: &mut World, dice: &mut Seed, oracle: &mut Oracle) {
+        let before = self.listed;
+        self.begin_pages(Which::All, 256, world, oracle);
+        self.settle(world, dice, oracle);
+        assert!(self.pages.is_none(), "{}: nothing hinders the pages", oracle.seed());
+        assert_eq!(self.listed - before, world.pending(), "{}: not all are told to wait", oracle.seed());
     }
 
     /// Reads queues from their beginning to their end.
@@ -316,4 +431,10 @@ impl Workload {
         }
         panic!("{}: faults have stopped, and it does not come to rest", oracle.seed());
     }
+}
+
+fn histogram(width_ms: u64) -> GetHistogram {
+    let (from, until) = (Timestamp::from_millis(0), Timestamp::from_millis(i64::MAX));
+    let width_ms = NonZeroU64::new(width_ms).expect("it is one at least");
+    GetHistogram { topic: None, from, until, width_ms, after: None }
 }

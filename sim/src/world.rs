@@ -203,7 +203,10 @@ impl World {
 
     fn answered(&mut self, id: RequestId, reply: Reply, oracle: &mut Oracle, workload: &mut Workload) {
         let durable = self.is_sync() || self.node.broker().is_settled();
-        workload.answered(id, reply, oracle, durable);
+        if let Some(next) = workload.answered(id, reply, oracle, durable) {
+            let id = self.ask(next);
+            workload.asks_page(id);
+        }
     }
 
     /// A start that reads the whole log knows the same as one that began with a checkpoint.

@@ -84,6 +84,15 @@ impl Buckets {
         self.removed.len()
     }
 
+    /// What has left since the last checkpoint that stands and is due in that time.
+    pub(crate) fn removed_within(&self, from: Timestamp, until: Timestamp) -> Vec<Key> {
+        let all = (from, LogOffset(0))..=(until, LogOffset(u64::MAX));
+        if all.is_empty() {
+            return Vec::new();
+        }
+        self.removed.range(all.clone()).chain(self.removing.range(all)).copied().collect()
+    }
+
     /// Whether a message that a bucket's file tells of has left since the file was written.
     pub(crate) fn has_left(&self, key: Key) -> bool {
         self.removed.contains(&key) || self.removing.contains(&key) || self.catalog.is_gone(key)

@@ -29,7 +29,8 @@ impl Items {
         }
     }
 
-    const fn bytes(self) -> usize {
+    /// Bytes of one.
+    pub(crate) const fn bytes(self) -> usize {
         match self {
             Self::Entries => ENTRY_BYTES,
             Self::Tombstones => TOMBSTONE_BYTES,

@@ -36,6 +36,7 @@ mod memory;
 mod occupancy;
 mod pile;
 mod run;
+mod scan;
 mod slab;
 mod spill;
 mod window;
@@ -51,6 +52,7 @@ pub use catalog::{Catalog, is_timer_file};
 pub use entry::{Entry, IN_LOG, Key};
 pub use error::FileError;
 pub use load::{LoadDone, LoadJob};
+pub use scan::{Range, Scan};
 pub use spill::{Cut, InLog, Reshaped, Shape, Spilt};
 
 use buckets::Buckets;
@@ -96,6 +98,8 @@ pub struct Timer {
     fresh: Vec<Entry>,
     /// Where the last checkpoint was, or the one that is being written.
     checkpoint: LogOffset,
+    /// Where the last one was that stands.
+    standing: LogOffset,
     /// How many are pending, by topic and level. No line says zero.
     counts: BTreeMap<(TopicId, u8), u64>,
     len: u64,
@@ -123,6 +127,7 @@ impl Timer {
             buckets: Buckets::new(catalog),
             fresh: Vec::new(),
             checkpoint,
+            standing: checkpoint,
             len: counts.values().sum(),
             counts,
             shape: Shape::default(),
@@ -296,6 +301,24 @@ impl Timer {
         if self.buckets.may_hold(key) { None } else { Some(false) }
     }
 
+    /// A look at the pending messages of `range`, `most` of them at most, as they are now; `taken` are what
+    /// [`Self::take_due`] gave and what may yet be put back. Costs by how many of the range are in memory.
+    pub fn scan(&self, range: Range, taken: impl IntoIterator<Item = Entry>, most: usize) -> Scan {
+        let mut here = self.memory.within(range.from, range.until);
+        // What is older lies in a file as well.
+        here.retain(|entry| entry.log_offset >= self.standing);
+        here.extend(taken);
+        let floor = self.floor();
+        let from = range.from.max(floor.unwrap_or(range.from));
+        let on_disk = scan::OnDisk {
+            catalog: Arc::clone(self.buckets.catalog()),
+            floor,
+            removed: self.buckets.removed_within(from, range.until),
+            topics: self.counts.keys().map(|(topic, _)| *topic).collect(),
+        };
+        Scan::new(range, here, on_disk, most)
+    }
+
     /// Where the log's last checkpoint was: what came before it lies in buckets.
     pub fn checkpoint(&self) -> LogOffset {
         self.checkpoint
@@ -367,7 +390,7 @@ impl Timer {
     ///
     /// One checkpoint at a time: it ends by [`Self::commit`] or [`Self::give_up`].
     pub fn cut(&mut self, at: LogOffset) -> Cut {
-        let floor = [self.memory.floor(), self.buckets.floor()].into_iter().flatten().min();
+        let floor = self.floor();
         // Never past now: what comes later may be due before the first of those that wait now.
         let next = self.now.checked_add_millis(1).unwrap_or(self.now);
         let before = (floor.map_or(next, |floor| floor.min(next)), LogOffset(0));
@@ -388,6 +411,7 @@ impl Timer {
     /// The checkpoint stands: its manifest is durable.
     pub fn commit(&mut self, catalog: Arc<Catalog>) {
         self.buckets.commit(catalog, self.now);
+        self.standing = self.checkpoint;
         let buckets = &self.buckets;
         self.memory.forget_frozen(|begin| buckets.keeps(begin));
     }
@@ -401,6 +425,11 @@ impl Timer {
         self.checkpoint = cut.since;
         self.buckets.melt();
         self.memory.melt_frozen();
+    }
+
+    /// A moment before which nothing waits.
+    fn floor(&self) -> Option<Timestamp> {
+        [self.memory.floor(), self.buckets.floor()].into_iter().flatten().min()
     }
 
     fn count_in(&mut self, entry: &Entry) {

@@ -145,6 +145,22 @@ impl Memory {
         due
     }
 
+    /// The entries due in that time, in no order. Looks at every entry of the stretches it touches.
+    pub(crate) fn within(&self, from: Timestamp, until: Timestamp) -> Vec<Entry> {
+        let mut all = Vec::new();
+        if from > until {
+            return all;
+        }
+        let numbers = number_of(from)..=number_of(until);
+        for window in self.windows.iter().filter(|window| numbers.contains(&window.number())) {
+            window.due_within(&self.slab, until, usize::MAX, &mut all);
+        }
+        let piles = [&self.frozen, &self.piles].into_iter().flat_map(|piles| piles.range(numbers.clone()));
+        all.extend(piles.flat_map(|(_, pile)| pile.due_within(until)));
+        all.retain(|entry| entry.deliver_at >= from);
+        all
+    }
+
     /// Takes an entry out; `None` where there is no such entry.
     pub(crate) fn remove(&mut self, deliver_at: Timestamp, log_offset: LogOffset) -> Option<Entry> {
         let number = number_of(deliver_at);

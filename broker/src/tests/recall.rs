@@ -154,3 +154,37 @@ fn queues_are_locked_by_one_member_until_it_lets_go_or_a_minute_is_over() {
     rig.ask(Unlock { group: group(), client: client("b"), queues: queues[..1].to_vec() });
     assert_eq!(rig.ask(lock("a")).unwrap(), queues[..1]);
 }
+
+fn by_key(of: &str, key: &str, unique: bool) -> RecallByKey {
+    RecallByKey { topic: topic(of), key: key.into(), unique }
+}
+
+fn sorted(mut recalled: RecalledByKey) -> (Vec<String>, u64) {
+    assert!(!recalled.more);
+    recalled.recalled.sort_unstable();
+    (recalled.recalled, recalled.visible)
+}
+
+#[test]
+fn what_waits_under_a_key_is_called_back_without_a_handle_wherever_it_lies() {
+    let config = Config { checkpoint_every: Duration::from_secs(60), ..config() };
+    let mut rig = Rig::with(config);
+    delayed(&mut rig, "seen", 1000);
+    delayed(&mut rig, "far", 9 * 86_400_000);
+    delayed(&mut rig, "near", 300_000);
+    rig.pass(70_000);
+    assert_eq!(rig.broker.stats().checkpoints, 1);
+    delayed(&mut rig, "new", 300_000);
+    let ask = |rig: &mut Rig, ask: RecallByKey| sorted(rig.ask(ask).unwrap());
+    assert_eq!(ask(&mut rig, by_key("t", "nothing", false)), (vec![], 0));
+    assert_eq!(ask(&mut rig, by_key("t", "order", true)), (vec![], 0), "that is nobody's id");
+    assert_eq!(ask(&mut rig, by_key("t", "near", true)), (vec!["near".to_owned()], 0));
+    assert_eq!(ask(&mut rig, by_key("t", "near", true)), (vec![], 0), "once");
+    assert_eq!(ask(&mut rig, by_key("t", "order", false)), (vec!["far".to_owned(), "new".to_owned()], 1));
+    let mut rig = rig.killed(10);
+    assert_eq!(ask(&mut rig, by_key("t", "order", false)), (vec![], 1));
+    assert_eq!(rig.broker.stats().pending, 0);
+    rig.pass(10 * 86_400_000);
+    assert_eq!(rig.bodies("t"), ["seen"]);
+    assert!(matches!(rig.ask(by_key("v", "order", false)), Err(RecallError::TopicUnknown { .. })));
+}

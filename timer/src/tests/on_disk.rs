@@ -1,6 +1,7 @@
 //! With checkpoints, loads and crashes in between, the timer still does what a sorted list would do.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use env::{Disk, Seed, SimDisk};
 
@@ -51,6 +52,7 @@ struct Met {
     splits: u64,
     merges: u64,
     rewrites: u64,
+    scanned: usize,
 }
 
 /// So that buckets are made anew often.
@@ -134,6 +136,35 @@ impl World {
             assert_eq!(read(self), body(entry));
             assert!(self.timer.remove(entry.deliver_at, entry.log_offset).is_some());
         }
+    }
+
+    /// All that waits is seen in its order, part after part.
+    fn scan(&mut self) {
+        // With dice of its own, so that all else goes as it would without.
+        let seed = std::mem::replace(&mut self.seed, Seed::new(self.next ^ self.now as u64));
+        let (from, until) = (at(self.now + self.distance() - 1000), at(self.now + self.distance()));
+        let from = if self.seed.chance(0.5) { at(0) } else { from };
+        let topic = self.seed.chance(0.5).then(|| TopicId(self.seed.below(4) as u32));
+        let mut range = Range { from, until, after: None, topic };
+        let expected = self.list.values().filter(|entry| range.contains(entry)).map(Entry::key);
+        let (expected, mut seen) = (expected.collect::<Vec<_>>(), Vec::new());
+        loop {
+            let most = 1 + self.seed.below(200) as usize;
+            let scan = self.timer.scan(range, [], most);
+            let enough = seen.len() + 1 + self.seed.below(50) as usize;
+            range.after = scan
+                .run(&self.disk, &mut |entry| {
+                    seen.push(entry.key());
+                    if seen.len() >= enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                })
+                .unwrap();
+            if range.after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, expected, "{range:?} at {}", self.now);
+        self.met.scanned += seen.len();
+        self.seed = seed;
     }
 
     fn remove(&mut self) {
@@ -289,6 +320,7 @@ impl World {
             _ => self.restart(),
         }
         self.agree();
+        self.scan();
     }
 
     /// All becomes due, and nothing is left.
@@ -342,6 +374,7 @@ fn with_checkpoints_and_crashes_the_timer_does_what_a_sorted_list_does() {
         met.splits += world.met.splits;
         met.merges += world.met.merges;
         met.rewrites += world.met.rewrites;
+        met.scanned += world.met.scanned;
     }
     assert!(
         met.taken > 10_000 && met.loaded > 150 && met.found > 25,
@@ -358,7 +391,7 @@ fn with_checkpoints_and_crashes_the_timer_does_what_a_sorted_list_does() {
         met.commits
     );
     assert!(
-        met.bodies > 1000 && met.merges > 5 && met.splits > 1 && met.rewrites > 5,
+        met.scanned > 20_000 && met.bodies > 1000 && met.merges > 5 && met.splits > 1 && met.rewrites > 5,
         "{} {} {} {}",
         met.bodies,
         met.merges,

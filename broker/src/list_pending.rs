@@ -1,0 +1,267 @@
+//! List: the messages that wait, in the order in which they will leave, a page at a time.
+//!
+//! A page goes on where the one before ended, by the place of its last message in that order. So pages stay true while
+//! messages come and go: what waits all the while is told once, what has left by the answer is not told.
+
+use crate::look_up::{Limit, LookUpError, LookedUp};
+use crate::read::Then;
+use crate::recall::deliver_at;
+use crate::work::{Wanted, read_body};
+use crate::{Broker, Reply, RequestId};
+use bytes::Bytes;
+use env::Disk;
+use journal::Reader;
+use model::{LogOffset, Timestamp, TopicId, TopicName};
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use timer::{Catalog, Entry, Key, Range, Scan};
+use wire::property;
+use wire::stored::View;
+
+/// A question for messages that wait.
+#[derive(Clone, Debug)]
+pub struct ListPending {
+    /// Which.
+    pub which: Which,
+    /// Due from then on.
+    pub from: Timestamp,
+    /// Due by then.
+    pub until: Timestamp,
+    /// Behind this place: where the page before ended.
+    pub after: Option<PendingPlace>,
+    /// Messages at most, up to 256. A page may have fewer, and another behind it all the same.
+    pub max: u32,
+}
+
+/// Which of the messages that wait are meant.
+#[derive(Clone, Debug)]
+pub enum Which {
+    /// All.
+    All,
+    /// Those of a topic.
+    Topic(TopicName),
+    /// Those of a topic that have a key; of more than 1024, the newest.
+    Key {
+        /// The topic.
+        topic: TopicName,
+        /// Their `UNIQ_KEY`, or a word of their `KEYS`.
+        key: String,
+    },
+}
+
+/// A place in the order in which messages leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PendingPlace {
+    /// When a message is due.
+    pub deliver_at: Timestamp,
+    /// Where its record lies: the order of acceptance among equals.
+    pub log_offset: LogOffset,
+}
+
+impl PendingPlace {
+    pub(crate) fn key(self) -> Key {
+        (self.deliver_at, self.log_offset)
+    }
+
+    pub(crate) fn of((deliver_at, log_offset): Key) -> Self {
+        Self { deliver_at, log_offset }
+    }
+}
+
+/// A message that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingMessage {
+    /// When it is due, and its place among equals.
+    pub place: PendingPlace,
+    /// It, as stored.
+    pub bytes: Bytes,
+}
+
+/// A part of the messages that wait.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PendingPage {
+    /// In the order in which they will leave.
+    pub messages: Vec<PendingMessage>,
+    /// Where the next page begins; `None` where this one came to the end.
+    pub next: Option<PendingPlace>,
+}
+
+/// Why nothing is listed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ListPendingError {
+    /// The caller's: the topic does not exist.
+    #[error("topic {topic} does not exist")]
+    TopicUnknown {
+        /// The topic.
+        topic: TopicName,
+    },
+    /// Ours: a file could not be read.
+    #[error("reading what waits: {why}")]
+    Unreadable {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Messages of a page, at most.
+const PAGE_MAX: usize = 256;
+/// Bytes of a page, at most; one message always fits.
+const PAGE_BYTES_MAX: usize = 16 << 20;
+/// Messages that are looked at for one page, at most.
+const LOOKS_MAX: usize = 100_000;
+/// Messages of one key, at most.
+const OF_KEY: Limit = Limit { candidates: 1024, bytes: 64 << 20 };
+
+/// A page to be read, on any thread.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    scan: Scan,
+    max: usize,
+    /// Up to where the log is written: what lies behind is not visible yet.
+    written: LogOffset,
+}
+
+/// What was read.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    found: Vec<(Entry, Bytes)>,
+    next: Option<Key>,
+}
+
+impl Listing {
+    pub(crate) fn run(&self, reader: &Reader, disk: &dyn Disk) -> Result<Listed, LookUpError> {
+        let mut entries = Vec::new();
+        let mut bytes = 0;
+        let mut next = self.scan.run(disk, &mut |entry| {
+            if entry.log_offset < self.written {
+                bytes += entry.length as usize;
+                entries.push(*entry);
+            }
+            let enough = entries.len() >= self.max || bytes >= PAGE_BYTES_MAX;
+            if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if bytes > PAGE_BYTES_MAX && entries.len() > 1 {
+            entries.pop();
+            next = entries.last().map(Entry::key);
+        }
+        let read = |entry: Entry| Ok((entry, read_body(&entry, self.scan.catalog(), reader, disk)?));
+        let found = entries.into_iter().map(read).collect::<Result<_, LookUpError>>()?;
+        Ok(Listed { found, next })
+    }
+}
+
+impl Broker {
+    pub(crate) fn list_pending(&mut self, id: RequestId, ask: ListPending) {
+        let topic = match &ask.which {
+            Which::All => None,
+            Which::Topic(topic) | Which::Key { topic, .. } => {
+                let Some(topic_id) = self.topics.get(topic).map(|topic| topic.id) else {
+                    let refused = ListPendingError::TopicUnknown { topic: topic.clone() };
+                    return self.reply_now(id, Reply::ListPending(Err(refused)));
+                };
+                Some(topic_id)
+            }
+        };
+        match (&ask.which, topic) {
+            (Which::Key { key, .. }, Some(topic)) => {
+                let key = key.clone();
+                self.look_up(topic, &key, OF_KEY, Then::ListOfKey(id, topic, ask));
+            }
+            (_, topic) => self.list(id, ask, topic),
+        }
+    }
+
+    fn list(&mut self, id: RequestId, ask: ListPending, topic: Option<TopicId>) {
+        let after = ask.after.map(PendingPlace::key);
+        let range = Range { from: ask.from, until: ask.until, after, topic };
+        let scan = self.timer.scan(range, self.due.entries().copied(), LOOKS_MAX);
+        let catalog = Arc::clone(scan.catalog());
+        let max = (ask.max as usize).clamp(1, PAGE_MAX);
+        let listing = Listing { scan, max, written: self.log.written() };
+        self.read_from_disk(Wanted::Listing(Box::new(listing)), Then::ListPending(id, ask, catalog));
+    }
+
+    /// A page was read. Where a checkpoint stands by now that did not then, it is read again: the files it was read
+    /// from may be gone, and what has left since is not known by them.
+    pub(crate) fn listed(
+        &mut self,
+        id: RequestId,
+        ask: ListPending,
+        catalog: &Arc<Catalog>,
+        listed: Result<Listed, LookUpError>,
+    ) {
+        if !Arc::ptr_eq(self.timer.catalog(), catalog) {
+            return self.list_pending(id, ask);
+        }
+        let answer = listed.map_err(|error| ListPendingError::Unreadable { why: error.to_string() });
+        let answer = answer.map(|Listed { found, next }| {
+            let taken: HashSet<LogOffset> = self.due.entries().map(|entry| entry.log_offset).collect();
+            let waits = |entry: &Entry| {
+                let pending = self.timer.is_pending(entry.deliver_at, entry.log_offset) != Some(false);
+                (pending || taken.contains(&entry.log_offset)) && self.topics.by_id(entry.topic).is_some()
+            };
+            let messages = found.into_iter().filter(|(entry, _)| waits(entry));
+            let messages =
+                messages.map(|(entry, bytes)| PendingMessage { place: PendingPlace::of(entry.key()), bytes });
+            PendingPage { messages: messages.collect(), next: next.map(PendingPlace::of) }
+        });
+        self.reply(id, Reply::ListPending(answer));
+    }
+
+    /// Messages of a key were looked up.
+    pub(crate) fn list_of_key_read(
+        &mut self,
+        id: RequestId,
+        topic: TopicId,
+        ask: ListPending,
+        found: Result<LookedUp, LookUpError>,
+    ) {
+        let Which::Key { topic: name, key } = &ask.which else {
+            unreachable!("only what is asked for by a key is looked up")
+        };
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                let error = ListPendingError::Unreadable { why: error.to_string() };
+                return self.reply(id, Reply::ListPending(Err(error)));
+            }
+        };
+        let mut messages = Vec::new();
+        for candidate in found.candidates.into_iter().filter(|candidate| candidate.parked) {
+            let Ok(view) = View::parse(&candidate.bytes) else { continue };
+            let Some(at) = deliver_at(&view).filter(|_| has_key(&view, name, key)) else { continue };
+            let place = PendingPlace { deliver_at: at, log_offset: view.log_offset() };
+            let waits = match self.timer.is_pending(at, place.log_offset) {
+                _ if self.due.contains(place.log_offset) => true,
+                Some(waits) => waits,
+                // The files it was looked up in tell that it waits, if they still are those that count.
+                None if candidate.entry.is_some() && Arc::ptr_eq(self.timer.catalog(), &found.catalog) => {
+                    true
+                }
+                None => {
+                    let key = key.clone();
+                    return self.look_up(topic, &key, OF_KEY, Then::ListOfKey(id, topic, ask));
+                }
+            };
+            let in_time = (ask.from..=ask.until).contains(&at);
+            if waits && in_time && ask.after.is_none_or(|after| place > after) {
+                messages.push(PendingMessage { place, bytes: candidate.bytes });
+            }
+        }
+        messages.sort_unstable_by_key(|message| message.place);
+        let max = (ask.max as usize).clamp(1, PAGE_MAX);
+        let more = messages.len() > max;
+        messages.truncate(max);
+        let next = messages.last().map(|message| message.place).filter(|_| more);
+        self.reply(id, Reply::ListPending(Ok(PendingPage { messages, next })));
+    }
+}
+
+/// Whether a message is of that topic and has that key: a match of the hash is only a candidate.
+fn has_key(view: &View<'_>, topic: &TopicName, key: &str) -> bool {
+    let words = view.property(property::KEYS).unwrap_or_default();
+    let has =
+        view.property(property::UNIQ_KEY) == Some(key) || words.split_whitespace().any(|word| word == key);
+    has && view.topic() == topic.as_str()
+}

@@ -1,0 +1,159 @@
+use super::*;
+use std::num::NonZeroU64;
+
+const MINUTE: i64 = 60_000;
+const DAY: i64 = 86_400_000;
+
+fn config() -> Config {
+    Config { checkpoint_every: Duration::from_secs(60), ..super::config() }
+}
+
+fn far(rig: &mut Rig, to: &str, id: &str, ms: i64) -> Sent {
+    rig.send(send(to, id, &[("TIMER_DELAY_MS", &ms.to_string()), ("UNIQ_KEY", id), ("KEYS", "order other")]))
+}
+
+fn list(which: Which, max: u32) -> ListPending {
+    let (from, until) = (Timestamp::from_millis(0), Timestamp::from_millis(i64::MAX));
+    ListPending { which, from, until, after: None, max }
+}
+
+fn names(page: &PendingPage) -> Vec<String> {
+    page.messages.iter().map(|message| body(&message.bytes)).collect()
+}
+
+/// All pages, one after the other.
+fn all(rig: &mut Rig, mut ask: ListPending) -> Vec<String> {
+    let mut all = Vec::new();
+    loop {
+        let page = rig.ask(ask.clone()).unwrap();
+        all.extend(names(&page));
+        ask.after = page.next;
+        if page.next.is_none() {
+            return all;
+        }
+    }
+}
+
+fn of(topic_name: &str) -> Which {
+    Which::Topic(topic(topic_name))
+}
+
+fn of_key(topic_name: &str, key: &str) -> Which {
+    Which::Key { topic: topic(topic_name), key: key.into() }
+}
+
+#[test]
+fn what_waits_is_listed_in_its_order_wherever_it_lies() {
+    let mut rig = Rig::with(config());
+    rig.topic("t", 1);
+    rig.topic("u", 1);
+    // In buckets, then in memory; some in both.
+    for (id, ms) in [("far", 9 * DAY), ("near", 5 * MINUTE), ("later", 3 * DAY), ("gone", 3 * DAY + 1)] {
+        far(&mut rig, "t", id, ms);
+    }
+    far(&mut rig, "u", "of-u", 4 * DAY);
+    rig.pass(70_000);
+    assert!(rig.broker.stats().checkpoints > 0);
+    let new = far(&mut rig, "t", "new", 3 * DAY);
+    for max in [1, 2, 100] {
+        assert_eq!(all(&mut rig, list(Which::All, max)), ["near", "later", "gone", "new", "of-u", "far"]);
+        assert_eq!(all(&mut rig, list(of("t"), max)), ["near", "later", "gone", "new", "far"]);
+        assert_eq!(all(&mut rig, list(of_key("t", "other"), max)), ["near", "later", "gone", "new", "far"]);
+    }
+    assert_eq!(all(&mut rig, list(of_key("u", "of-u"), 9)), ["of-u"]);
+    assert!(all(&mut rig, list(of_key("t", "of-u"), 9)).is_empty());
+    // A range holds both its ends.
+    let at = |ms: i64| Timestamp::from_millis(BEGIN + ms);
+    let range = |which, from, until| ListPending { from: at(from), until: at(until), ..list(which, 9) };
+    assert_eq!(all(&mut rig, range(Which::All, 3 * DAY, 3 * DAY + 1)), ["later", "gone"]);
+    assert_eq!(all(&mut rig, range(of_key("t", "order"), 3 * DAY, 3 * DAY)), ["later"]);
+    assert!(all(&mut rig, range(Which::All, 9 * DAY, 3 * DAY)).is_empty());
+    for id in ["gone", "new"] {
+        let handle = wire::recall_handle::RecallHandle {
+            topic: "t".into(),
+            broker: "broker-a".into(),
+            deliver_at: at(0),
+            unique_key: id.into(),
+        };
+        assert_eq!(rig.ask(Recall { topic: topic("t"), handle }), Ok(Recalled::Recalled));
+    }
+    let mut rig = rig.killed(1);
+    assert_eq!(new.unique_key, "new");
+    for which in [of("t"), of_key("t", "order")] {
+        assert_eq!(all(&mut rig, list(which, 9)), ["near", "later", "far"]);
+    }
+    rig.pass(5 * MINUTE);
+    assert_eq!(all(&mut rig, list(of("t"), 9)), ["later", "far"], "what was delivered waits no longer");
+    let nowhere = rig.ask(list(of("nowhere"), 9));
+    assert_eq!(nowhere, Err(ListPendingError::TopicUnknown { topic: topic("nowhere") }));
+}
+
+#[test]
+fn pages_go_on_where_the_last_one_ended_while_messages_come_and_go() {
+    let mut rig = Rig::with(config());
+    rig.topic("t", 1);
+    for i in 1..=4 {
+        far(&mut rig, "t", &format!("m{i}"), i * MINUTE);
+    }
+    let first = rig.ask(list(of("t"), 2)).unwrap();
+    assert_eq!(names(&first), ["m1", "m2"]);
+    // The last of the page is delivered, one comes before the place and one behind it.
+    rig.pass(MINUTE * 2);
+    far(&mut rig, "t", "before", 1000);
+    far(&mut rig, "t", "behind", MINUTE + MINUTE / 2);
+    let next = ListPending { after: first.next, ..list(of("t"), 9) };
+    assert_eq!(all(&mut rig, next), ["before", "m3", "behind", "m4"]);
+}
+
+#[test]
+fn what_is_due_and_has_not_left_is_listed_and_counted() {
+    let mut rig = Rig::with(config());
+    rig.topic("t", 1);
+    far(&mut rig, "t", "held", 1000);
+    let read_only = CreateTopic { permission: model::Permission(4), ..super::recover::create_topic() };
+    rig.ask(read_only).unwrap();
+    rig.pass(2000);
+    assert_eq!(rig.broker.stats().held, 1);
+    for which in [Which::All, of("t"), of_key("t", "held")] {
+        assert_eq!(all(&mut rig, list(which, 9)), ["held"]);
+    }
+    assert_eq!(rig.ask(CountPending), BTreeMap::from([(topic("t"), 1)]));
+    assert_eq!(histogram(&mut rig, None, DAY as u64).values().sum::<u64>(), 1);
+}
+
+fn histogram(rig: &mut Rig, topic: Option<TopicName>, width_ms: u64) -> BTreeMap<i64, u64> {
+    let (from, until) = (Timestamp::from_millis(0), Timestamp::from_millis(i64::MAX));
+    let width_ms = NonZeroU64::new(width_ms).unwrap();
+    let histogram = rig.ask(GetHistogram { topic, from, until, width_ms, after: None }).unwrap();
+    assert_eq!(histogram.next, None);
+    histogram.counts.into_iter().map(|(begin, count)| (begin.as_millis(), count)).collect()
+}
+
+#[test]
+fn counts_and_the_histogram_are_exact() {
+    let mut rig = Rig::with(config());
+    rig.topic("t", 1);
+    rig.topic("u", 1);
+    let day = BEGIN.div_euclid(DAY) * DAY;
+    let at = |rig: &Rig, days: i64, ms: i64| day + days * DAY + ms - rig.now.wall.as_millis();
+    for (to, id, days) in [("t", "a", 5), ("t", "b", 5), ("u", "c", 5), ("t", "d", 8)] {
+        let ms = at(&rig, days, 0);
+        far(&mut rig, to, id, ms);
+    }
+    rig.pass(70_000);
+    let ms = at(&rig, 6, -1);
+    far(&mut rig, "t", "e", ms);
+    assert_eq!(rig.ask(CountPending), BTreeMap::from([(topic("t"), 4), (topic("u"), 1)]));
+    let days = |days: &[(i64, u64)]| days.iter().map(|(d, count)| (day + d * DAY, *count)).collect();
+    let expected: BTreeMap<i64, u64> = days(&[(5, 4), (8, 1)]);
+    assert_eq!(histogram(&mut rig, None, DAY as u64), expected);
+    let expected: BTreeMap<i64, u64> = days(&[(5, 3), (8, 1)]);
+    assert_eq!(histogram(&mut rig, Some(topic("t")), DAY as u64), expected);
+    rig.ask(DeleteTopic { name: topic("u") }).unwrap();
+    rig.pass(70_000);
+    assert_eq!(rig.ask(CountPending), BTreeMap::from([(topic("t"), 4)]));
+    assert_eq!(histogram(&mut rig, None, DAY as u64), expected);
+    assert_eq!(all(&mut rig, list(Which::All, 2)), ["a", "b", "e", "d"]);
+    rig.pass(9 * DAY);
+    assert_eq!((rig.ask(CountPending), histogram(&mut rig, None, 1)), (BTreeMap::new(), BTreeMap::new()));
+}
