@@ -4,11 +4,12 @@ use crate::oracle::{Oracle, Pending};
 use crate::world::World;
 use broker::{
     Ack, AutoCreate, ChangeInvisible, CommitOffset, CountPending, Filter, GetHistogram, ListPending,
-    PendingPage, PendingPlace, Pop, PoppedMessage, Pull, Recall, RecallByKey, Reply, RequestId, Send, Which,
+    PendingPage, PendingPlace, Pop, PoppedMessage, Pull, Recall, RecallByKey, Renew, Reply, RequestId, Send,
+    Which,
 };
 use bytes::Bytes;
 use env::Seed;
-use model::{GroupName, Message, QueueId, QueueOffset, Timestamp, TopicName};
+use model::{ClientId, GroupName, Message, QueueId, QueueOffset, Timestamp, TopicName};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -186,7 +187,7 @@ impl Workload {
             filter: Filter::All,
             ordered: false,
             attempt_id: None,
-            renewed_for: None,
+            renewed_for: dice.chance(0.3).then(|| ClientId("popper".into())),
         });
         self.asked.insert(id, Asked::Pop);
     }
@@ -261,7 +262,7 @@ impl Workload {
         self.asked.insert(id, Asked::Recall(body));
     }
 
-    /// Acks some of what is held, or changes when it comes again, or forgets it.
+    /// Acks some of what is held, or renews it, or changes when it comes again, or forgets it.
     fn ack(&mut self, world: &mut World, dice: &mut Seed) {
         let count = dice.below(1 + self.held.len() as u64) as usize;
         let some: Vec<_> = self.held.drain(..count).collect();
@@ -275,6 +276,15 @@ impl Workload {
                     let id = world.ask(ChangeInvisible { group, topic: topic(), handle, invisible });
                     self.asked.insert(id, Asked::Other);
                 }
+            }
+            2 => {
+                for (message, _) in &some {
+                    let invisible = Duration::from_millis(dice.below(20_000));
+                    let (group, handle) = (self.poppers.clone(), message.handle.clone());
+                    let id = world.ask(Renew { group, topic: topic(), handle, invisible });
+                    self.asked.insert(id, Asked::Other);
+                }
+                self.held.extend(some);
             }
             _ => {
                 let (handles, bodies) =
