@@ -68,7 +68,7 @@ impl Broker {
         Appended { extent, queue_offset }
     }
 
-    fn append_stored(
+    pub(crate) fn append_stored(
         &mut self,
         header: Header,
         topic: &Topic,

@@ -51,6 +51,7 @@ mod redeliver;
 mod renew;
 mod reply;
 mod request;
+mod reschedule;
 mod reset;
 mod resume;
 mod retain;
@@ -103,6 +104,7 @@ pub use recall_by_key::{RecallByKey, RecalledByKey};
 pub use recover::Recovered;
 pub use renew::{GetRenewed, Renew, RenewError, Renewed};
 pub use request::{Reply, Request, RequestId, Verb};
+pub use reschedule::{Reschedule, RescheduleError, Rescheduled};
 pub use reset::{CloneOffsets, ResetOffset, ResetOffsetError, ResetTo};
 pub use resume::{ResumeHalf, ResumeHalfError};
 pub use runtime::{Configure, GetRuntime, Runtime};
@@ -212,6 +214,7 @@ impl Broker {
             Request::Unlock(ask) => self.unlock(id, &ask),
             Request::Recall(ask) => self.recall(id, ask),
             Request::RecallByKey(ask) => self.recall_by_key(id, ask),
+            Request::Reschedule(ask) => self.reschedule(id, ask),
             Request::ListPending(ask) => self.list_pending(id, ask),
             Request::CountPending(CountPending) => self.count_pending(id),
             Request::GetHistogram(ask) => self.get_histogram(id, ask),

@@ -2,6 +2,7 @@
 //!
 //! A page goes on where the one before ended, by the place of its last message in that order. So pages stay true while
 //! messages come and go: what waits all the while is told once, what has left by the answer is not told.
+//! One that is given another moment between two pages may be told at both places, or at none.
 
 use crate::look_up::{Limit, LookUpError, LookedUp};
 use crate::read::Then;

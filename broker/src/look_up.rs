@@ -53,11 +53,13 @@ pub(crate) enum LookUpError {
 /// A search, to be run on any thread.
 #[derive(Debug)]
 pub(crate) struct LookUp {
-    hash: u64,
+    topic: TopicId,
+    key: String,
     /// Candidates at most, the newest ones; and bytes of them, but one always fits.
     limit: Limit,
-    /// What memory knows, in the order of the log.
-    known: Vec<Found>,
+    /// What memory knows, in the order of the log; with its bytes where they are there as well, for what was appended
+    /// just now may not be written yet.
+    known: Vec<(Found, Option<Bytes>)>,
     manifest: Arc<Manifest>,
     reader: Reader,
     /// Where the log begins: runs may yet tell of what lay before.
@@ -73,27 +75,20 @@ pub(crate) struct Limit {
 
 /// Where a candidate lies.
 enum Place {
-    Log(Extent, bool),
+    Log(Extent, bool, Option<Bytes>),
     Waits(Entry),
 }
 
 impl LookUp {
-    pub(crate) fn run(self, disk: &dyn Disk) -> Result<LookedUp, (Box<Self>, LookUpError)> {
-        self.look(disk).map_err(|error| (Box::new(self), error))
-    }
-
-    fn look(&self, disk: &dyn Disk) -> Result<LookedUp, LookUpError> {
+    pub(crate) fn run(&self, disk: &dyn Disk) -> Result<LookedUp, LookUpError> {
+        let hash = store::key_hash(self.topic, &self.key);
         let mut places: BTreeMap<LogOffset, Place> = BTreeMap::new();
         for file in self.manifest.keys.iter().rev() {
-            let lines = key_run::find(
-                disk,
-                &manifest::name(KEYS, file.generation),
-                self.hash,
-                self.limit.candidates,
-            )?;
+            let lines =
+                key_run::find(disk, &manifest::name(KEYS, file.generation), hash, self.limit.candidates)?;
             for line in lines.into_iter().filter(|line| line.at >= self.first) {
                 let extent = Extent { at: line.at, length: line.word as u32 };
-                places.insert(line.at, Place::Log(extent, false));
+                places.insert(line.at, Place::Log(extent, false, None));
             }
             if places.len() >= self.limit.candidates {
                 break;
@@ -101,21 +96,22 @@ impl LookUp {
         }
         for file in self.manifest.pending.iter().rev() {
             let name = manifest::name(PENDING, file.generation);
-            for line in key_run::find(disk, &name, self.hash, self.limit.candidates)? {
+            for line in key_run::find(disk, &name, hash, self.limit.candidates)? {
                 let key = (Timestamp::from_millis(line.word as i64), line.at);
                 if let Some(entry) = timer::find(&self.manifest.timer, key, disk)? {
                     places.insert(line.at, Place::Waits(entry));
                 }
             }
         }
-        for found in self.known.iter().filter(|found| found.extent.at >= self.first) {
-            places.entry(found.extent.at).or_insert(Place::Log(found.extent, found.parked));
+        for (found, bytes) in self.known.iter().filter(|(found, _)| found.extent.at >= self.first) {
+            let place = Place::Log(found.extent, found.parked, bytes.clone());
+            places.entry(found.extent.at).or_insert(place);
         }
         let mut is_cut = places.len() >= self.limit.candidates;
         let (mut candidates, mut bytes) = (Vec::new(), 0);
         for place in places.into_values().rev().take(self.limit.candidates) {
             let (length, parked, entry) = match &place {
-                Place::Log(extent, parked) => (extent.length, *parked, None),
+                Place::Log(extent, parked, _) => (extent.length, *parked, None),
                 Place::Waits(entry) => (entry.length, true, Some(*entry)),
             };
             bytes += length as usize;
@@ -124,7 +120,8 @@ impl LookUp {
                 break;
             }
             let bytes = match place {
-                Place::Log(extent, _) => self.reader.read(disk, extent)?,
+                Place::Log(_, _, Some(bytes)) => bytes,
+                Place::Log(extent, ..) => self.reader.read(disk, extent)?,
                 Place::Waits(entry) => read_body(&entry, &self.manifest.timer, &self.reader, disk)?,
             };
             candidates.push(Candidate { bytes, parked, entry });
@@ -158,22 +155,27 @@ impl Broker {
                 return self.looked_up(then, Ok(LookedUp { candidates, catalog, is_cut }));
             }
         }
-        let (hash, reader, first) = (store::key_hash(topic, key), self.log.reader(), self.log.first());
-        let look_up = LookUp { hash, limit, known, manifest, reader, first };
+        let known = known.into_iter().map(|found| (found, self.in_memory(found.extent))).collect();
+        let (key, reader, first) = (key.to_owned(), self.log.reader(), self.log.first());
+        let look_up = LookUp { topic, key, limit, known, manifest, reader, first };
         self.read_from_disk(Wanted::LookUp(Box::new(look_up)), then);
     }
 
-    /// A look-up came back. A checkpoint may have removed a file that it was about to read: then it looks again.
-    pub(crate) fn look_up_done(&mut self, then: Then, found: Result<LookedUp, (Box<LookUp>, LookUpError)>) {
-        let last = Arc::clone(&self.checkpoints.last);
-        match found {
-            Err((mut look_up, _))
-                if look_up.manifest.generation != last.generation || look_up.first != self.log.first() =>
-            {
-                (look_up.manifest, look_up.first) = (last, self.log.first());
-                self.read_from_disk(Wanted::LookUp(look_up), then);
-            }
-            found => self.looked_up(then, found.map_err(|(_, error)| error)),
+    /// A look-up came back. Where a checkpoint stands by now that did not then, or a message of the key has come (what
+    /// waited may have been given another moment), it looks again: files may be gone, and what was found tells too
+    /// little.
+    pub(crate) fn look_up_done(
+        &mut self,
+        then: Then,
+        look_up: &LookUp,
+        found: Result<LookedUp, LookUpError>,
+    ) {
+        let newest = self.keys.find(look_up.topic, &look_up.key).next_back().map(|found| found.extent.at);
+        let has_come = newest > look_up.known.last().map(|(found, _)| found.extent.at);
+        let is_old = look_up.manifest.generation != self.checkpoints.last.generation;
+        if is_old || has_come || look_up.first != self.log.first() {
+            return self.look_up(look_up.topic, &look_up.key, look_up.limit, then);
         }
+        self.looked_up(then, found);
     }
 }

@@ -34,6 +34,8 @@ pub(crate) enum Then {
     RecallByMessage(RequestId, TopicId, Recall, Box<crate::Sent>),
     /// What waits under a key is called back; so much of it was already.
     RecallByKey(RequestId, TopicId, crate::RecallByKey, crate::RecalledByKey),
+    /// A message is given another moment; whether a copy of it has been already.
+    Reschedule(RequestId, TopicId, crate::Reschedule, bool),
     /// Messages of a key that wait are told.
     ListOfKey(RequestId, TopicId, crate::ListPending),
     /// A page of what waits is told.
@@ -100,7 +102,7 @@ impl Broker {
         let then = self.reads.out.remove(&id).expect("a read comes back once");
         match done.0 {
             Outcome::Bytes(bytes) => self.go_on(then, bytes),
-            Outcome::LookedUp(found) => self.look_up_done(then, found),
+            Outcome::LookedUp(look_up, found) => self.look_up_done(then, &look_up, found),
             Outcome::Bucket(done) => self.bucket_loaded(done),
             Outcome::Bodies(bytes) => match then {
                 Then::Deliver(places) => self.staged(places, bytes),
@@ -127,6 +129,7 @@ impl Broker {
             Then::RecallByKey(id, topic, ask, done) => {
                 self.recall_by_key_read(id, topic, ask, done, found);
             }
+            Then::Reschedule(id, topic, ask, moved) => self.reschedule_read(id, topic, ask, moved, found),
             Then::ListOfKey(id, topic, ask) => self.list_of_key_read(id, topic, ask, found),
             Then::Query(id, ask) => self.query_read(id, &ask, found),
             Then::ViewParked(id, ask, bytes) => self.view_parked_read(id, ask, bytes, found),
@@ -153,6 +156,7 @@ impl Broker {
             Then::Recall(..)
             | Then::RecallByMessage(..)
             | Then::RecallByKey(..)
+            | Then::Reschedule(..)
             | Then::ListOfKey(..)
             | Then::ListPending(..)
             | Then::Histogram(..)

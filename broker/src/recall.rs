@@ -292,7 +292,7 @@ impl Broker {
     }
 
     /// Takes a message that waits out of the timer, or out of what is due and has not left yet.
-    fn take_pending(
+    pub(crate) fn take_pending(
         &mut self,
         view: &View<'_>,
         found: Option<&timer::Entry>,

@@ -240,7 +240,8 @@ impl Replay {
             },
             Kind::Checkpoint | Kind::Pad => {}
             Kind::TimerRecall => self.recalled(record)?,
-            Kind::TimerReschedule | Kind::DeliverRef => return None,
+            Kind::TimerReschedule => self.rescheduled(extent, record)?,
+            Kind::DeliverRef => return None,
         }
         Some(())
     }
@@ -303,7 +304,18 @@ impl Replay {
         let level = record.header.flags;
         self.views.accepted(level);
         self.halves.remove(record.header.reference);
-        for key in keys_of(&view) {
+        self.waits(topic, extent, record, &view)
+    }
+
+    /// A message waits, as its record says.
+    fn waits(
+        &mut self,
+        topic: model::TopicId,
+        extent: Extent,
+        record: &Record<'_>,
+        view: &View<'_>,
+    ) -> Option<()> {
+        for key in keys_of(view) {
             self.keys.insert_parked(topic, &key, extent);
         }
         self.timer.schedule(timer::Entry {
@@ -313,9 +325,25 @@ impl Replay {
             topic,
             key_hash: view.property(property::UNIQ_KEY).map_or(0, |key| store::key_hash(topic, key)),
             position: timer::IN_LOG,
-            level,
+            level: record.header.flags,
         });
         Some(())
+    }
+
+    /// Peer of [`Broker::reschedule`].
+    fn rescheduled(&mut self, extent: Extent, record: &Record<'_>) -> Option<()> {
+        let view = View::parse(record.payload).ok()?;
+        let topic = self.topics.by_name(view.topic())?;
+        let (was, at) = (Timestamp::from_millis(view.queue_offset().0), record.header.reference);
+        if at < self.timer.checkpoint() {
+            self.timer.replay_removed((was, at), topic, record.header.flags);
+        } else {
+            let old = self.timer.remove(was, at)?;
+            for key in keys_of(&view) {
+                self.keys.remove(topic, &key, Extent { at, length: old.length });
+            }
+        }
+        self.waits(topic, extent, record, &view)
     }
 
     fn recalled(&mut self, record: &Record<'_>) -> Option<()> {

@@ -29,6 +29,7 @@ use crate::query::{Query, QueryError, View, ViewError};
 use crate::recall::{Recall, RecallError, Recalled};
 use crate::recall_by_key::{RecallByKey, RecalledByKey};
 use crate::renew::{GetRenewed, Renew, RenewError, Renewed};
+use crate::reschedule::{Reschedule, RescheduleError, Rescheduled};
 use crate::reset::{CloneOffsets, ResetOffset, ResetOffsetError};
 use crate::resume::{ResumeHalf, ResumeHalfError};
 use crate::runtime::{Configure, GetRuntime, Runtime};
@@ -105,6 +106,8 @@ verbs! {
     Recall(Recall) -> Result<Recalled, RecallError>;
     /// Call back what waits under an id or a key.
     RecallByKey(RecallByKey) -> Result<RecalledByKey, RecallError>;
+    /// Give a message that waits another moment.
+    Reschedule(Reschedule) -> Result<Rescheduled, RescheduleError>;
     /// See messages that wait.
     ListPending(ListPending) -> Result<PendingPage, ListPendingError>;
     /// Count messages that wait, by topic.

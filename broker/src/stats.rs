@@ -11,6 +11,8 @@ pub struct Stats {
     pub delivered: u64,
     /// Delayed messages that were called back.
     pub recalled: u64,
+    /// Delayed messages that were given another moment.
+    pub rescheduled: u64,
     /// Deliveries whose bytes had to be read first, since they were not read ahead in time.
     pub unstaged: u64,
     /// The greatest lateness of a delivery, in ms, from its moment to the append.

@@ -78,7 +78,7 @@ pub struct ReadDone(pub(crate) Outcome);
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Bytes(Result<Vec<Bytes>, ReadError>),
-    LookedUp(Result<LookedUp, (Box<LookUp>, LookUpError)>),
+    LookedUp(Box<LookUp>, Result<LookedUp, LookUpError>),
     Bucket(timer::LoadDone),
     Bodies(Result<Vec<Bytes>, LookUpError>),
     Listed(Result<Listed, LookUpError>),
@@ -102,7 +102,10 @@ impl ReadWork {
             }
             Wanted::Message(at) => Outcome::Bytes(match self.reader.record(disk, at) {
                 Ok((header, bytes))
-                    if matches!(header.kind, Kind::Message | Kind::TimerPut | Kind::Deliver) =>
+                    if matches!(
+                        header.kind,
+                        Kind::Message | Kind::TimerPut | Kind::TimerReschedule | Kind::Deliver
+                    ) =>
                 {
                     Ok(vec![bytes])
                 }
@@ -110,7 +113,10 @@ impl ReadWork {
                 Ok(_) | Err(ReadError::Corrupt { .. }) => Ok(Vec::new()),
                 Err(error) => Err(error),
             }),
-            Wanted::LookUp(look_up) => Outcome::LookedUp(look_up.run(disk)),
+            Wanted::LookUp(look_up) => {
+                let found = look_up.run(disk);
+                Outcome::LookedUp(look_up, found)
+            }
             Wanted::Bucket(job) => Outcome::Bucket(job.run(disk)),
             Wanted::Bodies(entries, catalog) => {
                 let read = |entry: &Entry| read_body(entry, &catalog, &self.reader, disk);

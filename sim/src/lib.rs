@@ -34,6 +34,8 @@ pub struct Outcome {
     pub delivered: u64,
     /// Messages that were called back in time.
     pub recalled: u64,
+    /// Messages that were given another moment.
+    pub moved: u64,
     /// Messages that were told to wait.
     pub listed: u64,
     /// Messages that were acked after a pop.
@@ -51,6 +53,7 @@ impl Outcome {
         self.acknowledged += other.acknowledged;
         self.delivered += other.delivered;
         self.recalled += other.recalled;
+        self.moved += other.moved;
         self.listed += other.listed;
         self.acked += other.acked;
         self.crashes += other.crashes;
@@ -86,6 +89,7 @@ pub fn run(seed: u64, steps: u64) -> Outcome {
         acknowledged: oracle.acknowledged(),
         delivered: oracle.delivered(),
         recalled: oracle.recalled(),
+        moved: oracle.moved(),
         listed: workload.listed(),
         acked: oracle.acked(),
         crashes: world.crashes(),
@@ -112,7 +116,7 @@ mod tests {
         assert!(outcome.acknowledged > 1000 && outcome.delivered > 1000, "{outcome:?}");
         let Counted { checkpoints, reshaped, segments_expired } = outcome.counted;
         assert!(checkpoints > 50 && segments_expired > 2, "{outcome:?}");
-        assert!(outcome.listed > 500, "{outcome:?}");
+        assert!(outcome.listed > 500 && outcome.moved > 20, "{outcome:?}");
         assert!(reshaped.bodies > 50 && reshaped.merges > 5, "{outcome:?}");
         assert!(reshaped.splits > 0 && reshaped.rewrites > 0, "{outcome:?}");
         assert!(outcome.acked > 200 && outcome.crashes > 10 && outcome.recalled > 20, "{outcome:?}");

@@ -1,7 +1,7 @@
 //! What clients were promised, and what they saw.
 
 use crate::world::Downtime;
-use broker::{Recalled, RecalledByKey};
+use broker::{Recalled, RecalledByKey, Rescheduled};
 use bytes::Bytes;
 use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +12,12 @@ use wire::stored::View;
 struct Sent {
     /// Not before then.
     due: Timestamp,
+    /// And not to be waited for longer than until then.
+    due_last: Timestamp,
+    /// How often another moment was asked for.
+    moves: u32,
+    /// Whether such an answer is yet to come.
+    moving: bool,
     delayed: bool,
     /// Its place in the order of acceptance, once acknowledged.
     acknowledged: Option<u64>,
@@ -40,7 +46,8 @@ enum Recall {
 #[derive(Debug)]
 pub struct Pending {
     known: u64,
-    waits: Vec<String>,
+    /// With how often another moment was asked for.
+    waits: Vec<(String, u32)>,
 }
 
 /// Knows what was promised, and watches.
@@ -61,6 +68,7 @@ pub struct Oracle {
     /// What is known to wait no longer, and since when, by the number of things that were known then.
     left: BTreeMap<String, u64>,
     known: u64,
+    moved: u64,
     delivered: u64,
     /// How long a message can be read at least, in ms.
     kept_ms: i64,
@@ -88,6 +96,7 @@ impl Oracle {
             acked_perhaps: BTreeSet::new(),
             left: BTreeMap::new(),
             known: 0,
+            moved: 0,
             delivered: 0,
             kept_ms,
             ahead: BTreeSet::new(),
@@ -106,6 +115,9 @@ impl Oracle {
     pub fn sends(&mut self, body: &str, due: Timestamp, delayed: bool) {
         let sent = Sent {
             due,
+            due_last: due,
+            moves: 0,
+            moving: false,
             delayed,
             acknowledged: None,
             unsafe_still: false,
@@ -135,7 +147,10 @@ impl Oracle {
         self.now = now;
         while self.ahead.first().is_some_and(|(due, _)| *due <= now) {
             let (_, body) = self.ahead.pop_first().expect("there is one");
-            self.sent.get_mut(&body).expect("it was sent").aged_from = Some(now);
+            let sent = self.sent.get_mut(&body).expect("it was sent");
+            if sent.due <= now {
+                sent.aged_from.get_or_insert(now);
+            }
         }
     }
 
@@ -152,7 +167,51 @@ impl Oracle {
 
     /// When the last of all messages is due.
     pub fn last_due(&self) -> Timestamp {
-        self.sent.values().map(|sent| sent.due).max().unwrap_or_default()
+        self.sent.values().map(|sent| sent.due_last).max().unwrap_or_default()
+    }
+
+    /// Whether another moment may be asked for: one answer at a time is waited for.
+    pub fn may_move(&self, body: &str) -> bool {
+        !self.sent[body].moving
+    }
+
+    /// Another moment is asked for.
+    pub fn asks_move(&mut self, body: &str, due: Timestamp) {
+        let sent = self.sent.get_mut(body).expect("it was sent");
+        (sent.moves, sent.moving) = (sent.moves + 1, true);
+        (sent.due, sent.due_last) = (sent.due.min(due), sent.due_last.max(due));
+        self.ahead.insert((sent.due, body.to_owned()));
+    }
+
+    /// It was answered, or refused and then `None`.
+    pub fn answers_move(&mut self, body: &str, answer: Option<&Rescheduled>, durable: bool) {
+        let seed = self.seed();
+        let sent = self.sent.get_mut(body).expect("it was sent");
+        sent.moving = false;
+        let known = sent.acknowledged.is_some() && !sent.unsafe_still && sent.recalls == 0;
+        let waits = known && sent.due > self.latest;
+        match answer {
+            Some(&Rescheduled::Moved { deliver_at, .. }) => {
+                assert!(sent.recall != Recall::Recalled, "{seed}: {body} was called back, and then moved");
+                self.moved += 1;
+                if durable {
+                    (sent.due, sent.due_last) = (deliver_at, deliver_at);
+                    if deliver_at > self.latest {
+                        sent.aged_from = None;
+                    }
+                } else {
+                    sent.due_last = sent.due_last.max(deliver_at);
+                }
+                self.ahead.insert((sent.due, body.to_owned()));
+            }
+            Some(answer) => assert!(!waits, "{seed}: {body} waits, and is not moved, but {answer:?}"),
+            None => {}
+        }
+    }
+
+    /// Messages that were given another moment.
+    pub fn moved(&self) -> u64 {
+        self.moved
     }
 
     /// A recall is asked for.
@@ -246,12 +305,12 @@ impl Oracle {
     /// What is known now, for [`Self::sees_pending`] and [`Self::counts_pending`] when it is answered.
     pub fn asks_pending(&self) -> Pending {
         let waits = self.sent.iter().filter(|(_, sent)| self.surely_waits(sent));
-        Pending { known: self.known, waits: waits.map(|(body, _)| body.clone()).collect() }
+        Pending { known: self.known, waits: waits.map(|(body, sent)| (body.clone(), sent.moves)).collect() }
     }
 
     fn surely_waits(&self, sent: &Sent) -> bool {
         let stays = sent.acknowledged.is_some() && !sent.unsafe_still && sent.recall == Recall::None;
-        stays && sent.due > self.latest
+        stays && !sent.moving && sent.due > self.latest
     }
 
     /// A message was told to wait, by an answer to what was asked then.
@@ -260,7 +319,9 @@ impl Oracle {
             View::parse(bytes).unwrap_or_else(|e| panic!("{}: a message does not parse: {e}", self.seed()));
         let body = name(&view);
         let sent = self.sent.get(&body).unwrap_or_else(|| panic!("{}: {body} was never sent", self.seed()));
-        assert_eq!(sent.due, at, "{}: {body} is told to be due at another time", self.seed());
+        let last = if sent.due == sent.due_last { sent.due } else { sent.due_last.max(self.latest) };
+        let fits = (sent.due..=last).contains(&at);
+        assert!(fits, "{}: {body} is told to be due at {at}, another time; {sent:?}", self.seed());
         let left = self.left.get(&body).is_some_and(|known| *known <= asked.known);
         assert!(!left, "{}: {body} has left, and is told to wait", self.seed());
         body
@@ -268,14 +329,20 @@ impl Oracle {
 
     /// All pages of what waits were read, the first of them asked for then.
     pub fn saw_pending(&self, asked: &Pending, seen: &BTreeSet<String>) {
-        for body in asked.waits.iter().filter(|body| self.surely_waits(&self.sent[*body])) {
+        for (body, _) in asked.waits.iter().filter(|waits| self.still_waits(waits)) {
             assert!(seen.contains(body), "{}: {body} waits, and is not told", self.seed());
         }
     }
 
+    /// Whether what surely waited then surely does, and at the same moment.
+    fn still_waits(&self, (body, moves): &(String, u32)) -> bool {
+        let sent = &self.sent[body];
+        sent.moves == *moves && self.surely_waits(sent)
+    }
+
     /// So many were told to wait, by an answer to what was asked then.
     pub fn counts_pending(&self, asked: &Pending, count: u64) {
-        let least = asked.waits.iter().filter(|body| self.surely_waits(&self.sent[*body])).count() as u64;
+        let least = asked.waits.iter().filter(|waits| self.still_waits(waits)).count() as u64;
         let left = self.left.values().filter(|known| **known <= asked.known).count();
         let most = (self.sent.len() - left) as u64;
         let fits = (least..=most).contains(&count);
@@ -308,6 +375,7 @@ impl Oracle {
 
     /// The process or the power ended.
     pub fn crashed(&mut self, how: Downtime) {
+        self.sent.values_mut().for_each(|sent| sent.moving = false);
         if how == Downtime::PowerLoss {
             // Deliveries and acks of the last moment may be repeated, at other places.
             self.read.clear();
@@ -349,7 +417,7 @@ impl Oracle {
     /// Messages due at one moment, and those wanted at once, keep their order of acceptance.
     fn in_order(&self, body: &str, last: &mut BTreeMap<Option<Timestamp>, u64>) {
         let sent = &self.sent[body];
-        let Some(accepted) = sent.acknowledged else { return };
+        let Some(accepted) = sent.acknowledged.filter(|_| sent.moves == 0) else { return };
         let before = last.insert(sent.delayed.then_some(sent.due), accepted);
         assert!(before.is_none_or(|before| before < accepted), "{}: {body} is out of order", self.seed());
     }

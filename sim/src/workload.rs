@@ -4,8 +4,8 @@ use crate::oracle::{Oracle, Pending};
 use crate::world::World;
 use broker::{
     Ack, AutoCreate, ChangeInvisible, CommitOffset, CountPending, Filter, GetHistogram, ListPending,
-    PendingPage, PendingPlace, Pop, PoppedMessage, Pull, Recall, RecallByKey, Renew, Reply, RequestId, Send,
-    Which,
+    PendingPage, PendingPlace, Pop, PoppedMessage, Pull, Recall, RecallByKey, Renew, Reply, RequestId,
+    Reschedule, Send, Which,
 };
 use bytes::Bytes;
 use env::Seed;
@@ -28,8 +28,11 @@ enum Asked {
     Ack(Vec<String>),
     Recall(String),
     RecallByKey(String),
+    Reschedule(String),
     Page,
     Count(Pending),
+    /// The same by a histogram, while nothing comes.
+    Exact,
     Other,
 }
 
@@ -61,6 +64,8 @@ pub struct Workload {
     pages: Option<Pages>,
     /// Messages told to wait, ever.
     listed: u64,
+    /// Messages that the last histogram told of.
+    counted: u64,
 }
 
 impl Workload {
@@ -78,6 +83,7 @@ impl Workload {
             whole: None,
             pages: None,
             listed: 0,
+            counted: 0,
             delay_max_ms: 10_u64.pow(1 + dice.below(9) as u32),
         }
     }
@@ -89,6 +95,7 @@ impl Workload {
             4..=5 => self.pull(world, dice),
             6 => self.pop(world, dice),
             7 if dice.chance(0.3) => self.look(world, dice, oracle),
+            7 if dice.chance(0.3) => self.reschedule(world, dice, oracle),
             7 => self.recall(world, dice, oracle),
             _ => self.ack(world, dice),
         }
@@ -262,6 +269,23 @@ impl Workload {
         self.asked.insert(id, Asked::Recall(body));
     }
 
+    /// Gives a message another moment, perhaps one that was delivered or called back before.
+    fn reschedule(&mut self, world: &mut World, dice: &mut Seed, oracle: &mut Oracle) {
+        if self.handles.is_empty() {
+            return;
+        }
+        let (handle, body) = dice.pick(&self.handles).clone();
+        let ahead = dice.below(self.delay_max_ms) as i64 - if dice.chance(0.2) { 5000 } else { 0 };
+        if !oracle.may_move(&body) {
+            return;
+        }
+        let deliver_at = Timestamp::from_millis(world.now().wall.as_millis() + ahead);
+        oracle.asks_move(&body, deliver_at);
+        let unique_key = RecallHandle::decode(&handle).expect("the server's own handle").unique_key;
+        let id = world.ask(Reschedule { topic: self.topic.clone(), unique_key, deliver_at });
+        self.asked.insert(id, Asked::Reschedule(body));
+    }
+
     /// Acks some of what is held, or renews it, or changes when it comes again, or forgets it.
     fn ack(&mut self, world: &mut World, dice: &mut Seed) {
         let count = dice.below(1 + self.held.len() as u64) as usize;
@@ -332,12 +356,18 @@ impl Workload {
             }
             (Asked::Page, Reply::ListPending(Ok(page))) => return self.page(page, oracle),
             (Asked::Page, _) => self.pages = None,
+            (Asked::Exact, Reply::GetHistogram(Ok(histogram))) => {
+                self.counted = histogram.counts.values().sum();
+            }
             (Asked::Count(asked), Reply::CountPending(counts)) => {
                 oracle.counts_pending(&asked, counts.values().sum());
             }
             (Asked::Count(asked), Reply::GetHistogram(Ok(histogram))) => {
                 assert_eq!(histogram.next, None, "{}: few enough are counted at once", oracle.seed());
                 oracle.counts_pending(&asked, histogram.counts.values().sum());
+            }
+            (Asked::Reschedule(body), Reply::Reschedule(answer)) => {
+                oracle.answers_move(&body, answer.as_ref().ok(), durable);
             }
             (Asked::RecallByKey(body), Reply::RecallByKey(Ok(answer))) => {
                 oracle.answers_recall_by_key(&body, &answer, durable);
@@ -401,11 +431,19 @@ impl Workload {
 
     /// Whoever counts what waits comes to one number.
     fn looks_at_rest(&mut self, world: &mut World, dice: &mut Seed, oracle: &mut Oracle) {
-        let before = self.listed;
+        let (before, waited) = (self.listed, world.pending());
         self.begin_pages(Which::All, 256, world, oracle);
         self.settle(world, dice, oracle);
         assert!(self.pages.is_none(), "{}: nothing hinders the pages", oracle.seed());
-        assert_eq!(self.listed - before, world.pending(), "{}: not all are told to wait", oracle.seed());
+        // Some may have left on the way.
+        let told = self.listed - before;
+        let fits = (world.pending()..=waited).contains(&told);
+        assert!(fits, "{}: {told} are told to wait, not {waited}", oracle.seed());
+        let (waited, id) = (world.pending(), world.ask(histogram(3_600_000)));
+        self.asked.insert(id, Asked::Exact);
+        self.settle(world, dice, oracle);
+        let fits = (world.pending()..=waited).contains(&self.counted);
+        assert!(fits, "{}: {} are counted, not {waited}", oracle.seed(), self.counted);
     }
 
     /// Reads queues from their beginning to their end.

@@ -149,11 +149,112 @@ fn counts_and_the_histogram_are_exact() {
     assert_eq!(histogram(&mut rig, None, DAY as u64), expected);
     let expected: BTreeMap<i64, u64> = days(&[(5, 3), (8, 1)]);
     assert_eq!(histogram(&mut rig, Some(topic("t")), DAY as u64), expected);
+    // What has left its bucket since the file was written does not count.
+    let recalled = rig.ask(RecallByKey { topic: topic("t"), key: "a".into(), unique: true }).unwrap();
+    assert_eq!(recalled.recalled, ["a"]);
+    let expected: BTreeMap<i64, u64> = days(&[(5, 2), (8, 1)]);
+    assert_eq!(histogram(&mut rig, Some(topic("t")), DAY as u64), expected);
     rig.ask(DeleteTopic { name: topic("u") }).unwrap();
     rig.pass(70_000);
-    assert_eq!(rig.ask(CountPending), BTreeMap::from([(topic("t"), 4)]));
+    assert_eq!(rig.ask(CountPending), BTreeMap::from([(topic("t"), 3)]));
     assert_eq!(histogram(&mut rig, None, DAY as u64), expected);
-    assert_eq!(all(&mut rig, list(Which::All, 2)), ["a", "b", "e", "d"]);
+    assert_eq!(all(&mut rig, list(Which::All, 2)), ["b", "e", "d"]);
     rig.pass(9 * DAY);
     assert_eq!((rig.ask(CountPending), histogram(&mut rig, None, 1)), (BTreeMap::new(), BTreeMap::new()));
+}
+
+fn reschedule(rig: &mut Rig, id: &str, ms: i64) -> Rescheduled {
+    let deliver_at = Timestamp::from_millis(BEGIN + ms);
+    rig.ask(Reschedule { topic: topic("t"), unique_key: id.into(), deliver_at }).unwrap()
+}
+
+fn moved_to(rescheduled: &Rescheduled) -> i64 {
+    match rescheduled {
+        Rescheduled::Moved { deliver_at, .. } => deliver_at.as_millis() - BEGIN,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_message_that_waits_is_given_another_moment_and_stays_the_same_message() {
+    let mut rig = Rig::with(config());
+    rig.topic("t", 1);
+    let handle = far(&mut rig, "t", "earlier", 9 * DAY).recall_handle.unwrap();
+    for id in ["later", "now", "twice"] {
+        far(&mut rig, "t", id, 3 * DAY);
+    }
+    rig.pass(70_000);
+    far(&mut rig, "t", "new", 3 * DAY);
+    assert_eq!(moved_to(&reschedule(&mut rig, "earlier", 2 * MINUTE)), 2 * MINUTE);
+    assert_eq!(moved_to(&reschedule(&mut rig, "later", 20 * DAY)), 20 * DAY);
+    assert_eq!(moved_to(&reschedule(&mut rig, "twice", DAY)), DAY);
+    assert_eq!(moved_to(&reschedule(&mut rig, "twice", 2 * DAY)), 2 * DAY);
+    assert_eq!(moved_to(&reschedule(&mut rig, "now", -5)), 70_000, "a moment that has passed is now");
+    assert_eq!(moved_to(&reschedule(&mut rig, "new", 4 * DAY)), 4 * DAY);
+    let views =
+        |rig: &mut Rig| rig.ask(GetBounds { topic: topic("rmq_sys_wheel_timer"), queue_id: QueueId(0) });
+    for round in 0..3 {
+        rig.pass(1);
+        assert_eq!(rig.bodies("t"), ["now"], "round {round}");
+        for which in [of("t"), of_key("t", "order")] {
+            assert_eq!(all(&mut rig, list(which, 9)), ["earlier", "twice", "new", "later"]);
+        }
+        assert_eq!(rig.broker.stats().pending, 4);
+        let bounds = views(&mut rig);
+        assert_eq!((bounds.min, bounds.max), (QueueOffset(1), QueueOffset(5)));
+        match round {
+            0 => rig = rig.killed(1),
+            _ => rig.pass(9_000),
+        }
+    }
+    rig.pass(MINUTE);
+    assert_eq!(rig.bodies("t"), ["now", "earlier"]);
+    // The checkpoints tell it as the log does.
+    let mut rig = rig.killed(1);
+    assert_eq!(reschedule(&mut rig, "earlier", DAY), Rescheduled::TooLate);
+    let handle = wire::recall_handle::RecallHandle::decode(&handle).unwrap();
+    assert_eq!(rig.ask(Recall { topic: topic("t"), handle: handle.clone() }), Ok(Recalled::TooLate));
+    let old = wire::recall_handle::RecallHandle { unique_key: "later".into(), ..handle };
+    assert_eq!(rig.ask(Recall { topic: topic("t"), handle: old }), Ok(Recalled::Recalled), "an old handle");
+    assert_eq!(reschedule(&mut rig, "later", DAY), Rescheduled::Recalled);
+    assert_eq!(reschedule(&mut rig, "nobody", DAY), Rescheduled::Unknown);
+    rig.pass(30 * DAY);
+    assert_eq!(rig.bodies("t"), ["now", "earlier", "twice", "new"]);
+    let late = rig.pull("t", 2).messages[0].clone();
+    let view = Stored::parse(&late).unwrap();
+    assert_eq!(view.property("TIMER_DELIVER_MS"), Some(&*(BEGIN + 2 * DAY).to_string()));
+    assert_eq!(rig.broker.stats().pending, 0);
+}
+
+#[test]
+fn a_moment_past_the_limit_or_of_no_topic_is_refused_and_nothing_moves() {
+    let mut rig = Rig::with(config());
+    far(&mut rig, "t", "stays", 1000);
+    let limit_ms = rig.broker.config().max_delay_ms;
+    let deliver_at = Timestamp::from_millis(BEGIN + limit_ms + 1);
+    let ask = Reschedule { topic: topic("t"), unique_key: "stays".into(), deliver_at };
+    let refused = RescheduleError::TooFar { deliver_at, ahead_ms: limit_ms + 1, limit_ms };
+    assert_eq!(rig.ask(ask.clone()), Err(refused));
+    let ask = Reschedule { topic: topic("v"), deliver_at: at(1).wall, ..ask };
+    assert_eq!(rig.ask(ask), Err(RescheduleError::TopicUnknown { topic: topic("v") }));
+    rig.pass(1000);
+    assert_eq!(rig.bodies("t"), ["stays"]);
+}
+
+#[test]
+fn who_looks_for_a_message_while_it_is_moved_finds_it() {
+    let mut rig = Rig::with(config());
+    let handle = far(&mut rig, "t", "moves", 3 * DAY).recall_handle.unwrap();
+    rig.pass(70_000);
+    let handle = wire::recall_handle::RecallHandle::decode(&handle).unwrap();
+    let first = rig.begin(Reschedule {
+        topic: topic("t"),
+        unique_key: "moves".into(),
+        deliver_at: Timestamp::from_millis(BEGIN + 4 * DAY),
+    });
+    let second = rig.begin(Recall { topic: topic("t"), handle });
+    rig.turn();
+    assert!(matches!(rig.answer::<Reschedule>(first), Some(Ok(Rescheduled::Moved { .. }))));
+    assert_eq!(rig.answer::<Recall>(second), Some(Ok(Recalled::Recalled)));
+    assert_eq!(rig.broker.stats().pending, 0);
 }

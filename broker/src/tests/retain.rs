@@ -114,7 +114,7 @@ fn without_a_manifest_a_log_whose_beginning_is_gone_does_not_open() {
 /// What was promised of far messages: by body, and whether it was called back; `None` where that is not known.
 type Promised = BTreeMap<String, Option<bool>>;
 
-/// A life in which bodies are copied and called back, buckets merged and split, and the log they came from goes.
+/// A life in which bodies are copied, moved and called back, buckets merged and split, and the log they came from goes.
 fn far_life(rig: &mut Rig, promised: &mut Promised) -> Option<()> {
     rig.try_ask(super::recover::create_topic())?.ok()?;
     for round in 0..3 {
@@ -139,6 +139,9 @@ fn far_life(rig: &mut Rig, promised: &mut Promised) -> Option<()> {
             assert_eq!(recalled, Recalled::Recalled, "{body}");
             promised.insert(body, Some(true));
         }
+        let (unique_key, deliver_at) = (format!("far-{round}-0"), at(5 * DAY + HOUR + round).wall);
+        let moved = rig.try_ask(Reschedule { topic: topic("t"), unique_key, deliver_at })?.ok()?;
+        assert!(matches!(moved, Rescheduled::Moved { .. }), "{moved:?}");
     }
     rig.try_pass(3 * DAY + HOUR)?;
     rig.try_pass(70_000)
