@@ -11,6 +11,7 @@ mod cluster;
 mod connection;
 mod heartbeat;
 mod offset;
+mod pending;
 mod pull;
 mod register;
 mod route;

@@ -113,7 +113,7 @@ impl Client {
 }
 
 /// Takes messages in their stored form, end to end, apart.
-fn messages(mut body: Bytes) -> Result<Vec<Delivered>, AskError> {
+pub(crate) fn messages(mut body: Bytes) -> Result<Vec<Delivered>, AskError> {
     let mut messages = Vec::new();
     while body.has_remaining() {
         let size = stored::View::parse(&body)?.total_size();

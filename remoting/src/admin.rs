@@ -6,6 +6,7 @@ pub(crate) mod connection;
 pub(crate) mod group;
 pub(crate) mod name_server;
 pub(crate) mod offset;
+pub(crate) mod pending;
 pub(crate) mod progress;
 pub(crate) mod register;
 pub(crate) mod topic;
@@ -48,6 +49,9 @@ pub(crate) async fn answer(caller: &Caller, code: RequestCode, request: &Command
         RequestCode::CloneGroupOffset => offset::clone(caller, request).await,
         RequestCode::GetAllConsumerOffset => offset::all(caller).await,
         RequestCode::GetAllDelayOffset => broker::delay_offsets(caller).await,
+        RequestCode::ListPending => pending::list(caller, request).await,
+        RequestCode::CountPending => pending::count(caller).await,
+        RequestCode::RecallByKey => pending::recall(caller, request).await,
         RequestCode::GetTimerMetrics => broker::timer_metrics(caller).await,
         RequestCode::GetTimerCheckPoint => broker::timer_checkpoint(caller).await,
         RequestCode::GetConsumerRunningInfo => client::running_info(caller, request).await,

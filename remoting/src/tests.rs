@@ -8,6 +8,7 @@ mod errors;
 mod filter;
 mod foreign;
 mod message;
+mod pending;
 mod pop;
 mod proxy;
 mod reply;

@@ -3,13 +3,18 @@
 //! `serve` is the server; the other commands are clients that speak RocketMQ's own protocol with any server of
 //! that protocol, through the name server they are given.
 
+mod pending;
 mod reach;
 mod receive;
 mod send;
+mod show;
 mod topic;
 mod when;
 mod words;
 
+pub use pending::{
+    count as count_pending, list as list_pending, recall as recall_pending, show as show_pending,
+};
 pub use reach::say;
 pub use receive::receive;
 pub use send::send;
@@ -62,6 +67,9 @@ pub enum Command {
     /// Receive messages of a topic and print them as they come.
     #[command(after_help = RECEIVE_HELP)]
     Receive(Receive),
+    /// See, count and call back what waits for its moment.
+    #[command(subcommand)]
+    Pending(Pending),
     /// Make topics.
     #[command(subcommand)]
     Topic(Topic),
@@ -231,6 +239,86 @@ pub struct Receive {
     /// End when nothing came for so long.
     #[arg(long, value_name = "DURATION", value_parser = when::timeout, allow_hyphen_values = true)]
     pub timeout: Option<std::time::Duration>,
+    /// Where the server is.
+    #[command(flatten)]
+    pub server: Server,
+}
+
+/// `duemq pending …`.
+#[derive(Debug, Subcommand)]
+pub enum Pending {
+    /// List what waits, in the order in which it falls due: moment, topic, id, keys.
+    #[command(after_help = LIST_HELP)]
+    List(ListPending),
+    /// Count what waits, by topic.
+    Count(CountPending),
+    /// Show the messages of a topic that have a key or an id, and wait.
+    Show(ShowPending),
+    /// Call back the messages of a topic that have a key, so that they are never delivered.
+    Recall(RecallPending),
+}
+
+const LIST_HELP: &str = "\
+Examples:
+  duemq pending list                              the next 100 of all topics
+  duemq pending list orders --count 1000
+  duemq pending list orders --key 4711
+  duemq pending list --from 2026-12-24 --until '2026-12-25 12:00'";
+
+/// `duemq pending list`.
+#[derive(Debug, Args)]
+pub struct ListPending {
+    /// Only of this topic.
+    pub topic: Option<String>,
+    /// Only with this key or id; needs a topic.
+    #[arg(long, requires = "topic", value_parser = words::key)]
+    pub key: Option<String>,
+    /// Only what is due at that moment or later.
+    #[arg(long, value_name = "MOMENT", value_parser = when::moment)]
+    pub from: Option<ZonedDateTime>,
+    /// Only what is due by that moment.
+    #[arg(long, value_name = "MOMENT", value_parser = when::moment)]
+    pub until: Option<ZonedDateTime>,
+    /// So many at most.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = words::count, allow_hyphen_values = true)]
+    pub count: u64,
+    /// Where the server is.
+    #[command(flatten)]
+    pub server: Server,
+}
+
+/// `duemq pending count`.
+#[derive(Debug, Args)]
+pub struct CountPending {
+    /// Where the server is.
+    #[command(flatten)]
+    pub server: Server,
+}
+
+/// `duemq pending show`.
+#[derive(Debug, Args)]
+pub struct ShowPending {
+    /// The topic.
+    pub topic: String,
+    /// A key of the messages, or their id.
+    #[arg(value_parser = words::key)]
+    pub key: String,
+    /// Where the server is.
+    #[command(flatten)]
+    pub server: Server,
+}
+
+/// `duemq pending recall`.
+#[derive(Debug, Args)]
+pub struct RecallPending {
+    /// The topic.
+    pub topic: String,
+    /// A key of the messages; with --id their id.
+    #[arg(value_parser = words::key)]
+    pub key: String,
+    /// What is given is the id that the send answered with.
+    #[arg(long)]
+    pub id: bool,
     /// Where the server is.
     #[command(flatten)]
     pub server: Server,

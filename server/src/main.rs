@@ -22,7 +22,7 @@ mod signals;
 mod tls;
 
 use clap::Parser;
-use cli::{Cli, Command, Topic};
+use cli::{Cli, Command, Pending, Topic};
 use exit::{Exit, Failure};
 use settings::Settings;
 use std::process::ExitCode;
@@ -51,6 +51,10 @@ fn run(cli: Cli, began: Instant) -> Result<(), Failure> {
         Command::Settings => cli::say(&settings::as_file()),
         Command::Send(args) => cli::send(&args),
         Command::Receive(args) => cli::receive(&args),
+        Command::Pending(Pending::List(args)) => cli::list_pending(&args),
+        Command::Pending(Pending::Count(args)) => cli::count_pending(&args),
+        Command::Pending(Pending::Show(args)) => cli::show_pending(&args),
+        Command::Pending(Pending::Recall(args)) => cli::recall_pending(&args),
         Command::Topic(Topic::Create(args)) => cli::create_topic(&args),
     }
 }

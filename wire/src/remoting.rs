@@ -25,6 +25,7 @@ pub mod language;
 pub mod lock;
 pub mod notify;
 pub mod offset;
+pub mod pending;
 pub mod pop;
 pub mod pull;
 pub mod query;

@@ -5,9 +5,8 @@
 //! member begins after it.
 
 mod share;
-mod show;
 
-use super::{Receive, Server, reach};
+use super::{Receive, Server, reach, show};
 use crate::exit::{Exit, Failure};
 use crate::signals::Signals;
 use anyhow::anyhow;

@@ -33,6 +33,39 @@ fn a_delayed_message_is_sent_and_received_on_time() {
 }
 
 #[test]
+fn what_waits_is_listed_shown_counted_and_called_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::ready(folder.path(), &[]);
+    printed(&server.run(&["topic", "create", "orders", "--type", "delay"]));
+    for (body, delay, key) in [("late", "2h", "a"), ("soon", "1h", "b"), ("soonest", "30m", "a")] {
+        printed(&server.run(&["send", "orders", body, "--delay", delay, "--key", key]));
+    }
+    let list = |more: &[&str]| {
+        let listed = printed(&server.run(&[&["pending", "list"], more].concat()));
+        listed.lines().map(|line| line.split_whitespace().last().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(list(&[]), ["a", "b", "a"]);
+    assert_eq!(list(&["orders", "--count", "2"]), ["a", "b"]);
+    assert_eq!(list(&["orders", "--key", "b"]), ["b"]);
+    assert!(list(&["--from", "2100-01-01"]).is_empty());
+    let count = || printed(&server.run(&["pending", "count"]));
+    assert_eq!(count().split_whitespace().collect::<Vec<_>>(), ["orders", "3", "in", "all", "3"]);
+    let shown = printed(&server.run(&["pending", "show", "orders", "b"]));
+    for part in ["soon\n", "due ", "accepted ", "keys      b", "topic     orders"] {
+        assert!(shown.contains(part), "{part:?} is missing in\n{shown}");
+    }
+    let recalled = printed(&server.run(&["pending", "recall", "orders", "a"]));
+    assert_eq!(recalled.lines().filter(|line| line.starts_with("recalled ")).count(), 2, "{recalled}");
+    assert_eq!(list(&[]), ["b"]);
+    for verb in ["show", "recall"] {
+        let (code, said) = complained(&server.run(&["pending", verb, "orders", "a"]));
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains("no message of orders with \"a\" waits"), "{said}");
+    }
+    server.stop();
+}
+
+#[test]
 fn a_client_that_is_given_the_proxys_port_alone_sends_and_receives() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::ready(folder.path(), &[]);

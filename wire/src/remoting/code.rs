@@ -51,7 +51,8 @@ pub struct UnknownRequest(pub i32);
 pub struct UnknownResponse(pub i32);
 
 codes! {
-    /// What is asked. Peer: `RequestCode` (RocketMQ 5.x), the part that its clients and tools send.
+    /// What is asked. Peer: `RequestCode` (RocketMQ 5.x), the part that its clients and tools send; and from 20001 on
+    /// what is this project's own.
     RequestCode, UnknownRequest;
     SendMessage = 10 "SEND_MESSAGE",
     PullMessage = 11 "PULL_MESSAGE",
@@ -151,6 +152,9 @@ codes! {
     GetBrokerMemberGroup = 901 "GET_BROKER_MEMBER_GROUP",
     BrokerHeartbeat = 904 "BROKER_HEARTBEAT",
     GetBrokerHaStatus = 907 "GET_BROKER_HA_STATUS",
+    ListPending = 20_001 "LIST_PENDING",
+    CountPending = 20_002 "COUNT_PENDING",
+    RecallByKey = 20_003 "RECALL_BY_KEY",
     PopMessage = 200_050 "POP_MESSAGE",
     AckMessage = 200_051 "ACK_MESSAGE",
     PeekMessage = 200_052 "PEEK_MESSAGE",

@@ -1,6 +1,6 @@
-//! A received message as a person reads it.
+//! A message as a person reads it.
 
-use crate::cli::when;
+use super::when;
 use client::Delivered;
 use std::fmt::Write;
 use wire::{property, sys_flag};
@@ -37,6 +37,26 @@ pub fn message(delivered: &Delivered) -> String {
     text
 }
 
+/// A message that waits: its text, and below it what is known of it.
+pub fn pending(Delivered { message, place }: &Delivered) -> String {
+    let property = |name| message.properties.get(name);
+    let mut text = format!("{}\n", body(&message.body, message.sys_flag));
+    let mut line =
+        |what: &str, value: &str| writeln!(text, "  {what:<9} {value}").expect("a string takes all");
+    line("id", &plain(property(property::UNIQ_KEY).unwrap_or("none")));
+    if let Some(due) = property(property::TIMER_DELIVER_MS).and_then(|ms| ms.parse().ok()) {
+        line("due", &when::shown(due));
+    }
+    line("accepted", &when::shown(place.stored_at.as_millis()));
+    for (what, name) in [("tag", property::TAGS), ("keys", property::KEYS)] {
+        if let Some(value) = property(name) {
+            line(what, &plain(value));
+        }
+    }
+    line("topic", &plain(&place.topic));
+    text
+}
+
 fn late(ms: i64) -> String {
     match ms {
         0 => "on the millisecond".to_owned(),
@@ -59,7 +79,7 @@ fn body(bytes: &[u8], flags: i32) -> String {
 }
 
 /// The text without what a terminal would obey: whoever may send must not be able to steer it.
-fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() && c != '\n' && c != '\t' {
