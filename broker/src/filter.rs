@@ -65,7 +65,7 @@ impl Filter {
     /// Reads a tag expression: blank or `*` is all, else tags separated by `||`. Peer: `FilterAPI`, without limits.
     ///
     /// # Errors
-    /// It is longer than [`TAGS_BYTES_MAX`], or has more than [`TAGS_MAX`] tags.
+    /// It is longer than 64 KiB, or has more than 1024 tags.
     pub fn tags(expression: &str) -> Result<Self, TagsError> {
         if matches!(expression.trim(), "" | "*") {
             return Ok(Self::All);
