@@ -64,6 +64,8 @@ pub(crate) struct LookUp {
     reader: Reader,
     /// Where the log begins: runs may yet tell of what lay before.
     first: LogOffset,
+    /// How many messages had been given another moment.
+    moves: u64,
 }
 
 /// How much a look-up looks at.
@@ -157,13 +159,14 @@ impl Broker {
         }
         let known = known.into_iter().map(|found| (found, self.in_memory(found.extent))).collect();
         let (key, reader, first) = (key.to_owned(), self.log.reader(), self.log.first());
-        let look_up = LookUp { topic, key, limit, known, manifest, reader, first };
+        let moves = self.stats.rescheduled;
+        let look_up = LookUp { topic, key, limit, known, manifest, reader, first, moves };
         self.read_from_disk(Wanted::LookUp(Box::new(look_up)), then);
     }
 
-    /// A look-up came back. Where a checkpoint stands by now that did not then, or a message of the key has come (what
-    /// waited may have been given another moment), it looks again: files may be gone, and what was found tells too
-    /// little.
+    /// A look-up came back. Where a checkpoint stands by now that did not then, or a message of the key may have been
+    /// given another moment, it looks again: files may be gone, and what was found tells too little. Messages of the key
+    /// that merely came are no reason: where they come all the time, no look would ever be the last.
     pub(crate) fn look_up_done(
         &mut self,
         then: Then,
@@ -171,9 +174,10 @@ impl Broker {
         found: Result<LookedUp, LookUpError>,
     ) {
         let newest = self.keys.find(look_up.topic, &look_up.key).next_back().map(|found| found.extent.at);
-        let has_come = newest > look_up.known.last().map(|(found, _)| found.extent.at);
+        let has_moved = look_up.moves != self.stats.rescheduled
+            && newest > look_up.known.last().map(|(found, _)| found.extent.at);
         let is_old = look_up.manifest.generation != self.checkpoints.last.generation;
-        if is_old || has_come || look_up.first != self.log.first() {
+        if is_old || has_moved || look_up.first != self.log.first() {
             return self.look_up(look_up.topic, &look_up.key, look_up.limit, then);
         }
         self.looked_up(then, found);

@@ -258,3 +258,20 @@ fn who_looks_for_a_message_while_it_is_moved_finds_it() {
     assert_eq!(rig.answer::<Recall>(second), Some(Ok(Recalled::Recalled)));
     assert_eq!(rig.broker.stats().pending, 0);
 }
+
+#[test]
+fn a_search_for_a_key_is_answered_while_messages_of_it_keep_coming() {
+    let mut rig = Rig::with(config());
+    far(&mut rig, "t", "waits", 3 * DAY);
+    rig.pass(70_000);
+    let search = rig.begin(list(of_key("t", "order"), 9));
+    for round in 0..3 {
+        let Some(look @ Work::Read(_)) = rig.broker.poll_work() else { break };
+        assert!(round < 2, "the same search begins again and again");
+        rig.begin(send("t", "another", &[("KEYS", "order")]));
+        rig.work(look);
+    }
+    rig.turn();
+    let page = rig.answer::<ListPending>(search).unwrap().unwrap();
+    assert_eq!(names(&page), ["waits"]);
+}
