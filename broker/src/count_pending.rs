@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use timer::{Catalog, Key, Range, Scan};
+use timer::{Catalog, Key, Scan};
 
 /// A question for how many messages of each topic wait. The answer is exact; no topic in it has none.
 #[derive(Clone, Copy, Debug)]
@@ -113,19 +113,13 @@ impl Broker {
     }
 
     pub(crate) fn get_histogram(&mut self, id: RequestId, ask: GetHistogram) {
-        let topic = match &ask.topic {
-            None => None,
-            Some(topic) => {
-                let Some(topic) = self.topics.get(topic).map(|topic| topic.id) else {
-                    let refused = HistogramError::TopicUnknown { topic: topic.clone() };
-                    return self.reply_now(id, Reply::GetHistogram(Err(refused)));
-                };
-                Some(topic)
+        let topic = match self.topic_or_all(ask.topic.as_ref()) {
+            Ok(topic) => topic,
+            Err(topic) => {
+                return self.reply_now(id, Reply::GetHistogram(Err(HistogramError::TopicUnknown { topic })));
             }
         };
-        let after = ask.after.map(PendingPlace::key);
-        let range = Range { from: ask.from, until: ask.until, after, topic };
-        let scan = self.timer.scan(range, self.due.entries().copied(), LOOKS_MAX);
+        let scan = self.scan_pending(topic, ask.from, ask.until, ask.after, LOOKS_MAX);
         let catalog = Arc::clone(scan.catalog());
         let width_ms = i64::try_from(ask.width_ms.get()).unwrap_or(i64::MAX);
         let counting = Counting { scan, width_ms };

@@ -4,7 +4,7 @@
 //! messages come and go: what waits all the while is told once, what has left by the answer is not told.
 //! One that is given another moment between two pages may be told at both places, or at none.
 
-use crate::look_up::{Limit, LookUpError, LookedUp};
+use crate::look_up::{KeyIn, LookUpError, LookedUp, OF_KEY};
 use crate::read::Then;
 use crate::recall::deliver_at;
 use crate::work::{Wanted, read_body};
@@ -17,7 +17,6 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use timer::{Catalog, Entry, Key, Range, Scan};
-use wire::property;
 use wire::stored::View;
 
 /// A question for messages that wait.
@@ -111,8 +110,6 @@ const PAGE_MAX: usize = 256;
 const PAGE_BYTES_MAX: usize = 16 << 20;
 /// Messages that are looked at for one page, at most.
 const LOOKS_MAX: usize = 100_000;
-/// Messages of one key, at most.
-const OF_KEY: Limit = Limit { candidates: 1024, bytes: 64 << 20 };
 
 /// A page to be read, on any thread.
 #[derive(Debug)]
@@ -156,12 +153,12 @@ impl Broker {
     pub(crate) fn list_pending(&mut self, id: RequestId, ask: ListPending) {
         let topic = match &ask.which {
             Which::All => None,
-            Which::Topic(topic) | Which::Key { topic, .. } => {
-                let Some(topic_id) = self.topics.get(topic).map(|topic| topic.id) else {
-                    let refused = ListPendingError::TopicUnknown { topic: topic.clone() };
-                    return self.reply_now(id, Reply::ListPending(Err(refused)));
-                };
-                Some(topic_id)
+            Which::Topic(topic) | Which::Key { topic, .. } => Some(topic),
+        };
+        let topic = match self.topic_or_all(topic) {
+            Ok(topic) => topic,
+            Err(topic) => {
+                return self.reply_now(id, Reply::ListPending(Err(ListPendingError::TopicUnknown { topic })));
             }
         };
         match (&ask.which, topic) {
@@ -174,13 +171,33 @@ impl Broker {
     }
 
     fn list(&mut self, id: RequestId, ask: ListPending, topic: Option<TopicId>) {
-        let after = ask.after.map(PendingPlace::key);
-        let range = Range { from: ask.from, until: ask.until, after, topic };
-        let scan = self.timer.scan(range, self.due.entries().copied(), LOOKS_MAX);
+        let scan = self.scan_pending(topic, ask.from, ask.until, ask.after, LOOKS_MAX);
         let catalog = Arc::clone(scan.catalog());
         let max = (ask.max as usize).clamp(1, PAGE_MAX);
         let listing = Listing { scan, max, written: self.log.written() };
         self.read_from_disk(Wanted::Listing(Box::new(listing)), Then::ListPending(id, ask, catalog));
+    }
+
+    /// The topic of that name, where one is named; the name, where there is none.
+    pub(crate) fn topic_or_all(&self, name: Option<&TopicName>) -> Result<Option<TopicId>, TopicName> {
+        match name.map(|name| self.topics.get(name).ok_or(name)) {
+            None => Ok(None),
+            Some(Ok(topic)) => Ok(Some(topic.id)),
+            Some(Err(unknown)) => Err(unknown.clone()),
+        }
+    }
+
+    /// A look at what waits, with what is due and has not left.
+    pub(crate) fn scan_pending(
+        &self,
+        topic: Option<TopicId>,
+        from: Timestamp,
+        until: Timestamp,
+        after: Option<PendingPlace>,
+        most: usize,
+    ) -> Scan {
+        let range = Range { from, until, after: after.map(PendingPlace::key), topic };
+        self.timer.scan(range, self.due.entries().copied(), most)
     }
 
     /// A page was read. Where a checkpoint stands by now that did not then, it is read again: the files it was read
@@ -231,7 +248,8 @@ impl Broker {
         let mut messages = Vec::new();
         for candidate in found.candidates.into_iter().filter(|candidate| candidate.parked) {
             let Ok(view) = View::parse(&candidate.bytes) else { continue };
-            let Some(at) = deliver_at(&view).filter(|_| has_key(&view, name, key)) else { continue };
+            let is_one = KeyIn::Both.matches(&view, name, key);
+            let Some(at) = deliver_at(&view).filter(|_| is_one) else { continue };
             let place = PendingPlace { deliver_at: at, log_offset: view.log_offset() };
             let waits = match self.timer.is_pending(at, place.log_offset) {
                 _ if self.due.contains(place.log_offset) => true,
@@ -257,12 +275,4 @@ impl Broker {
         let next = messages.last().map(|message| message.place).filter(|_| more);
         self.reply(id, Reply::ListPending(Ok(PendingPage { messages, next })));
     }
-}
-
-/// Whether a message is of that topic and has that key: a match of the hash is only a candidate.
-fn has_key(view: &View<'_>, topic: &TopicName, key: &str) -> bool {
-    let words = view.property(property::KEYS).unwrap_or_default();
-    let has =
-        view.property(property::UNIQ_KEY) == Some(key) || words.split_whitespace().any(|word| word == key);
-    has && view.topic() == topic.as_str()
 }

@@ -11,11 +11,13 @@ use crate::work::{Wanted, read_body};
 use bytes::Bytes;
 use env::Disk;
 use journal::{Extent, ReadError, Reader};
-use model::{LogOffset, Timestamp, TopicId};
+use model::{LogOffset, Timestamp, TopicId, TopicName};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::{Found, key_run};
 use timer::{Catalog, Entry};
+use wire::property;
+use wire::stored::View;
 
 /// A message that may have the key.
 #[derive(Clone, Debug)]
@@ -73,6 +75,45 @@ pub(crate) struct LookUp {
 pub(crate) struct Limit {
     pub(crate) candidates: usize,
     pub(crate) bytes: usize,
+}
+
+/// Copies of one id that are looked at, at most: a producer's retries make a few.
+pub(crate) const COPIES: Limit = Limit { candidates: 256, bytes: 64 << 20 };
+/// Messages of one key that are looked at, at most.
+pub(crate) const OF_KEY: Limit = Limit { candidates: 1024, bytes: 64 << 20 };
+
+/// Where a message has a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyIn {
+    /// In its `UNIQ_KEY`.
+    UniqueKey,
+    /// In a word of its `KEYS`.
+    Keys,
+    /// In either.
+    Both,
+}
+
+impl KeyIn {
+    /// Where a question means the `UNIQ_KEY`, or else a word of `KEYS`.
+    pub(crate) fn unique(unique: bool) -> Self {
+        if unique { Self::UniqueKey } else { Self::Keys }
+    }
+
+    /// Whether a message is of that topic and has that key there: a match of the hash is only a candidate, and another
+    /// topic may use the same key.
+    pub(crate) fn matches(self, view: &View<'_>, topic: &TopicName, key: &str) -> bool {
+        let is_unique_key = || view.property(property::UNIQ_KEY) == Some(key);
+        let is_word = || {
+            let words = view.property(property::KEYS).unwrap_or_default();
+            words.split_whitespace().any(|word| word == key)
+        };
+        let has = match self {
+            Self::UniqueKey => is_unique_key(),
+            Self::Keys => is_word(),
+            Self::Both => is_unique_key() || is_word(),
+        };
+        has && view.topic() == topic.as_str()
+    }
 }
 
 /// Where a candidate lies.

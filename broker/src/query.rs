@@ -1,6 +1,6 @@
 //! Query: find messages by key, by id, by place.
 
-use crate::look_up::{Limit, LookUpError, LookedUp};
+use crate::look_up::{KeyIn, Limit, LookUpError, LookedUp};
 use crate::read::Then;
 use crate::recall::deliver_at;
 use crate::work::Wanted;
@@ -64,14 +64,15 @@ const QUERY_BYTES_MAX: usize = 16 << 20;
 /// Messages of one search, at most. Peer: `maxMsgsNumBatch`.
 const QUERY_MAX: usize = 64;
 
+/// Candidates of a key that are looked at, at most.
+const LOOKED_AT: Limit = Limit { candidates: 4 * QUERY_MAX, bytes: QUERY_BYTES_MAX };
+
 impl Broker {
     pub(crate) fn query(&mut self, id: RequestId, ask: &Query) {
         let Some(topic) = self.topics.get(&ask.topic).map(|topic| topic.id) else {
             return self.reply_now(id, Reply::Query(Err(QueryError::NotFound)));
         };
-        // A match of the hash is only a candidate; how many of them are looked at is bounded.
-        let limit = Limit { candidates: 4 * QUERY_MAX, bytes: QUERY_BYTES_MAX };
-        self.look_up(topic, &ask.key, limit, Then::Query(id, ask.clone()));
+        self.look_up(topic, &ask.key, LOOKED_AT, Then::Query(id, ask.clone()));
     }
 
     pub(crate) fn view(&mut self, id: RequestId, ask: View) {
@@ -146,8 +147,7 @@ impl Broker {
         match found.map(|bytes| (self.is_known(ask.log_offset, &bytes), bytes)) {
             Some((Known::Yes, bytes)) => self.viewed(id, ask, Some(bytes)),
             Some((Known::ByKey(topic, key), bytes)) => {
-                let limit = Limit { candidates: 4 * QUERY_MAX, bytes: QUERY_BYTES_MAX };
-                self.look_up(topic, &key, limit, Then::ViewParked(id, ask, bytes));
+                self.look_up(topic, &key, LOOKED_AT, Then::ViewParked(id, ask, bytes));
             }
             Some((Known::No, _)) | None => self.viewed(id, ask, None),
         }
@@ -237,13 +237,8 @@ fn fitting(ask: &Query, candidates: Vec<Bytes>) -> Result<Vec<Bytes>, QueryError
         let Ok(view) = stored::View::parse(bytes) else {
             return false;
         };
-        let has_key = match ask.unique {
-            true => view.property(property::UNIQ_KEY) == Some(&ask.key),
-            false => view
-                .property(property::KEYS)
-                .is_some_and(|keys| keys.split_whitespace().any(|key| key == ask.key)),
-        };
-        has_key && view.topic() == ask.topic.as_str() && (ask.begin..=ask.end).contains(&view.stored_at())
+        let is_one = KeyIn::unique(ask.unique).matches(&view, &ask.topic, &ask.key);
+        is_one && (ask.begin..=ask.end).contains(&view.stored_at())
     };
     let max = (ask.max as usize).clamp(1, QUERY_MAX);
     let found: Vec<Bytes> = candidates.into_iter().filter(fits).take(max).collect();

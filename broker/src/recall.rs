@@ -3,7 +3,7 @@
 //! A message is known by its topic and its `UNIQ_KEY`. A producer's retry can have stored it twice: then every
 //! copy that still waits is called back.
 
-use crate::look_up::{Limit, LookUpError, LookedUp};
+use crate::look_up::{COPIES, KeyIn, LookUpError, LookedUp};
 use crate::read::Then;
 use crate::schedule::{self, Wanted};
 use crate::{Broker, Reply, RequestId, Send, SendError, SendRefusal, Sent};
@@ -74,9 +74,6 @@ pub enum RecallError {
         why: String,
     },
 }
-
-/// Copies of one id that are looked at, at most: a producer's retries make a few.
-const COPIES: Limit = Limit { candidates: 256, bytes: 64 << 20 };
 
 /// Messages that were called back, by topic and hash of the key, remembered until the moment they were wanted
 /// at: after that they would have been too late anyway.
@@ -247,8 +244,7 @@ impl Broker {
         let (mut recalled, mut visible) = (false, false);
         for copy in &copies.candidates {
             let Ok(view) = View::parse(&copy.bytes) else { continue };
-            // A match of the hash is only a candidate, and another topic may use the same key.
-            if view.topic() != ask.topic.as_str() || view.property(property::UNIQ_KEY) != Some(key) {
+            if !KeyIn::UniqueKey.matches(&view, &ask.topic, key) {
                 continue;
             }
             // One that was parked and waits no longer has a delivered copy of its own, or was called back.

@@ -1,6 +1,6 @@
 //! Recall by key: whoever knows an id or a key of their own calls back what waits under it, without a handle.
 
-use crate::look_up::{Limit, LookUpError, LookedUp};
+use crate::look_up::{KeyIn, LookUpError, LookedUp, OF_KEY};
 use crate::read::Then;
 use crate::{Broker, RecallError, Reply, RequestId};
 use model::{TopicId, TopicName};
@@ -29,9 +29,6 @@ pub struct RecalledByKey {
     /// Whether there were more than are looked at: ask again.
     pub more: bool,
 }
-
-/// Messages of a key that are looked at, at most.
-const OF_KEY: Limit = Limit { candidates: 1024, bytes: 64 << 20 };
 
 impl Broker {
     pub(crate) fn recall_by_key(&mut self, id: RequestId, ask: RecallByKey) {
@@ -79,7 +76,7 @@ impl Broker {
         (done.visible, done.more) = (0, found.is_cut);
         for candidate in &found.candidates {
             let Ok(view) = View::parse(&candidate.bytes) else { continue };
-            if view.topic() != ask.topic.as_str() || !has_key(&view, ask) {
+            if !KeyIn::unique(ask.unique).matches(&view, &ask.topic, &ask.key) {
                 continue;
             }
             if !candidate.parked {
@@ -89,16 +86,5 @@ impl Broker {
             }
         }
         Ok(())
-    }
-}
-
-/// A match of the hash is only a candidate.
-fn has_key(view: &View<'_>, ask: &RecallByKey) -> bool {
-    match ask.unique {
-        true => view.property(property::UNIQ_KEY) == Some(&ask.key),
-        false => {
-            let words = view.property(property::KEYS).unwrap_or_default();
-            words.split_whitespace().any(|word| word == ask.key)
-        }
     }
 }

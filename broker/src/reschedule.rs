@@ -3,14 +3,13 @@
 //! One record says that the old one waits no longer and holds the message with its new moment, so a crash leaves the
 //! one or the other. Its place in the order is new, its `UNIQ_KEY` the same: old handles and ids go on to find it.
 
-use crate::look_up::{Limit, LookUpError, LookedUp};
+use crate::look_up::{COPIES, KeyIn, LookUpError, LookedUp};
 use crate::read::Then;
 use crate::{Broker, Reply, RequestId, schedule};
 use bytes::Bytes;
 use journal::{Extent, Header, Kind};
 use model::{QueueOffset, Timestamp, TopicId, TopicName};
 use timer::Stale;
-use wire::property;
 use wire::recall_handle::RecallHandle;
 use wire::stored::{self, View};
 
@@ -76,9 +75,6 @@ pub enum RescheduleError {
     },
 }
 
-/// Copies of one id that are looked at, at most: a producer's retries make a few.
-const COPIES: Limit = Limit { candidates: 256, bytes: 64 << 20 };
-
 impl Broker {
     pub(crate) fn reschedule(&mut self, id: RequestId, ask: Reschedule) {
         match self.may_reschedule(&ask) {
@@ -131,9 +127,7 @@ impl Broker {
         let mut is_visible = false;
         for copy in &copies.candidates {
             let Ok(view) = View::parse(&copy.bytes) else { continue };
-            // A match of the hash is only a candidate, and another topic may use the same key.
-            let is_one = view.property(property::UNIQ_KEY) == Some(&ask.unique_key);
-            if view.topic() != ask.topic.as_str() || !is_one {
+            if !KeyIn::UniqueKey.matches(&view, &ask.topic, &ask.unique_key) {
                 continue;
             }
             match copy.parked {
