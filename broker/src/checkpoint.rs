@@ -37,6 +37,8 @@ pub(crate) struct Checkpoints {
     began: Monotonic,
     /// When to try again after one that failed, and how long the pause was.
     pause: Option<(Monotonic, Duration)>,
+    /// Why, in words.
+    failure: Option<String>,
 }
 
 impl Checkpoints {
@@ -105,6 +107,12 @@ impl CheckpointError {
             other => Err(other),
         }
     }
+}
+
+/// An error and its causes, in one line.
+fn in_words(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 impl CheckpointJob {
@@ -213,6 +221,11 @@ impl CheckpointJob {
 }
 
 impl Broker {
+    /// Why the last checkpoint could not be written, where none could since: the log grows until one can.
+    pub fn checkpoint_failure(&self) -> Option<&str> {
+        self.checkpoints.failure.as_deref()
+    }
+
     /// Begins a checkpoint where it is time for one.
     pub(crate) fn checkpoint(&mut self) {
         if self.checkpoint_due().is_some_and(|at| at <= self.now.monotonic) {
@@ -290,14 +303,16 @@ impl Broker {
                 self.keys.saved();
                 self.checkpoints.last = Arc::new(manifest);
                 self.checkpoints.pause = None;
+                self.checkpoints.failure = None;
                 self.stats.checkpoints += 1;
                 self.stats.reshaped.add(reshaped);
                 self.expire_log();
                 Ok(())
             }
             Err(Ok(sync)) => Err(self.halt(sync)),
-            Err(Err(_)) => {
+            Err(Err(error)) => {
                 self.timer.give_up(job.cut);
+                self.checkpoints.failure = Some(in_words(&error));
                 let pause = self.checkpoints.pause.map_or(Duration::from_millis(500), |(_, pause)| pause * 2);
                 let pause = pause.min(PAUSE_MAX);
                 self.checkpoints.pause = Some((self.now.monotonic.after(pause), pause));
@@ -312,7 +327,9 @@ impl Broker {
         let since = self.checkpoints.last.checkpoint.0;
         let worth =
             self.log.appended().0.saturating_sub(since) >= STOP_BYTES_MIN.min(self.config.checkpoint_bytes);
-        if worth && !self.checkpoints.is_busy() && self.failing.is_none() {
+        // One that fails is not tried again: the log holds everything, and whoever stops waits.
+        let may = self.checkpoints.pause.is_none() && self.failing.is_none();
+        if worth && may && !self.checkpoints.is_busy() {
             self.begin_checkpoint();
         }
         self.poll_checkpoint()

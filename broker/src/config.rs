@@ -45,6 +45,8 @@ pub struct Config {
     pub topics_max: usize,
     /// Groups beyond which none is made by being named.
     pub groups_max: usize,
+    /// Queues that may be locked at one time, by all groups together.
+    pub locks_max: usize,
     /// Bytes of what one connection's client says that it produces and consumes.
     pub client_bytes_max: usize,
     /// Bytes of what all clients say that they produce and consume.
@@ -91,6 +93,7 @@ impl Config {
             unsynced_bytes_max: 16 << 20,
             topics_max: 100_000,
             groups_max: 50_000,
+            locks_max: 1_000_000,
             client_bytes_max: 4 << 20,
             clients_bytes_max: 512 << 20,
             parked_max: 100_000,

@@ -39,6 +39,14 @@ pub enum LockError {
         /// The limit.
         limit: usize,
     },
+    /// Ours, passing: all groups together hold so many that none is added (2).
+    #[error("{locks} queues are locked, the limit is {limit}")]
+    Full {
+        /// How many are held, with those of this request.
+        locks: usize,
+        /// The limit.
+        limit: usize,
+    },
 }
 
 /// Queues that a member no longer needs for itself.
@@ -56,22 +64,51 @@ type Queue = (TopicName, QueueId);
 
 /// Who holds which queue, and until when.
 #[derive(Debug, Default)]
-pub(crate) struct Locks(BTreeMap<GroupName, BTreeMap<Queue, (ClientId, Monotonic)>>);
+pub(crate) struct Locks {
+    groups: BTreeMap<GroupName, BTreeMap<Queue, (ClientId, Monotonic)>>,
+    /// How many there are at most: some may be over, or gone.
+    at_most: usize,
+    /// How many there may be before those that are over are looked for in all groups, and when that was done last.
+    sweep_at: usize,
+    swept: Option<Monotonic>,
+}
+
+/// Locks that are kept though they may be over.
+const SWEEP_MIN: usize = 10_000;
+/// How long is waited before those that are over are looked for again: a full table is a long one.
+const SWEEP_PAUSE: Duration = Duration::from_secs(1);
 
 impl Locks {
     /// Whether a group holds any queue: it then consumes in order.
     pub(crate) fn any(&self, group: &GroupName, now: Monotonic) -> bool {
-        self.0.get(group).is_some_and(|queues| queues.values().any(|(_, until)| *until > now))
+        self.groups.get(group).is_some_and(|queues| queues.values().any(|(_, until)| *until > now))
+    }
+
+    /// How many more than `limit` there were with `more`; before that is said, those that are over are forgotten.
+    fn beyond(&mut self, more: usize, limit: usize, now: Monotonic) -> Option<usize> {
+        let wanted = self.at_most + more;
+        let rests = self.swept.is_some_and(|at| now.since(at) < SWEEP_PAUSE);
+        if wanted > self.sweep_at.min(limit) && !rests {
+            self.groups.retain(|_, queues| {
+                queues.retain(|_, (_, until)| *until > now);
+                !queues.is_empty()
+            });
+            self.at_most = self.groups.values().map(BTreeMap::len).sum();
+            self.sweep_at = (2 * self.at_most).max(SWEEP_MIN);
+            self.swept = Some(now);
+        }
+        let locks = self.at_most + more;
+        (more > 0 && locks > limit).then_some(locks)
     }
 
     pub(crate) fn drop_topic(&mut self, topic: &TopicName) {
-        for queues in self.0.values_mut() {
+        for queues in self.groups.values_mut() {
             queues.retain(|(of, _), _| of != topic);
         }
     }
 
     pub(crate) fn drop_group(&mut self, group: &GroupName) {
-        self.0.remove(group);
+        self.groups.remove(group);
     }
 }
 
@@ -91,14 +128,24 @@ impl Broker {
             return Err(LockError::GroupUnknown { group: ask.group });
         }
         let now = self.now.monotonic;
-        let held = self.locks.0.entry(ask.group).or_default();
+        let held = self.locks.groups.get(&ask.group);
+        let new =
+            ask.queues.iter().filter(|queue| held.is_none_or(|held| !held.contains_key(*queue))).count();
+        let limit = self.config.locks_max;
+        if let Some(locks) = self.locks.beyond(new, limit, now) {
+            return Err(LockError::Full { locks, limit });
+        }
+        let held = self.locks.groups.entry(ask.group).or_default();
         held.retain(|_, (_, until)| *until > now);
         let mut locked = Vec::new();
         for queue in ask.queues {
             if self.topics.get(&queue.0).is_none_or(|topic| queue.1.0 >= topic.queues()) {
                 continue;
             }
-            let (holder, until) = held.entry(queue.clone()).or_insert_with(|| (ask.client.clone(), now));
+            let (holder, until) = held.entry(queue.clone()).or_insert_with(|| {
+                self.locks.at_most += 1;
+                (ask.client.clone(), now)
+            });
             if *holder == ask.client {
                 *until = now.after(LOCK_LASTS);
                 locked.push(queue);
@@ -108,7 +155,7 @@ impl Broker {
     }
 
     pub(crate) fn unlock(&mut self, id: RequestId, ask: &Unlock) {
-        if let Some(held) = self.locks.0.get_mut(&ask.group) {
+        if let Some(held) = self.locks.groups.get_mut(&ask.group) {
             for queue in &ask.queues {
                 if held.get(queue).is_some_and(|(holder, _)| *holder == ask.client) {
                     held.remove(queue);

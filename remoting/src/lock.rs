@@ -30,6 +30,7 @@ fn refused(error: &LockError) -> Refused {
     let code = match error {
         LockError::GroupUnknown { .. } => ResponseCode::SubscriptionGroupNotExist,
         LockError::ClientIdTooLong { .. } => ResponseCode::InvalidParameter,
+        LockError::Full { .. } => ResponseCode::SystemBusy,
     };
     Refused::new(code, error)
 }

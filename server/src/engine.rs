@@ -78,6 +78,7 @@ impl Engine {
             disk: disk.clone(),
             asked: HashMap::new(),
             stopping: None,
+            unwritten: None,
             stats: stats_tx,
             topic_changes: topics_tx,
         };
@@ -157,6 +158,8 @@ struct Driver {
     disk: Arc<dyn Disk>,
     asked: HashMap<RequestId, Asked>,
     stopping: Option<Instant>,
+    /// Why no checkpoint could be written of late, as it was told.
+    unwritten: Option<String>,
     stats: watch::Sender<broker::Stats>,
     topic_changes: watch::Sender<u64>,
 }
@@ -234,10 +237,29 @@ impl Driver {
                 }
                 self.node.handle(self.clock.now(), id, request);
             }
-            Input::Done(done) => self.node.done(self.clock.now(), done)?,
+            Input::Done(done) => {
+                self.node.done(self.clock.now(), done)?;
+                self.tell_of_checkpoints();
+            }
             Input::Stop => self.stopping = self.stopping.or_else(|| Some(Instant::now())),
         }
         Ok(())
+    }
+
+    /// Says once why checkpoints fail, and once that they no longer do.
+    fn tell_of_checkpoints(&mut self) {
+        let failure = self.node.broker().checkpoint_failure();
+        if failure == self.unwritten.as_deref() {
+            return;
+        }
+        match failure {
+            Some(why) => tracing::error!(
+                why,
+                "a checkpoint could not be written: the log holds everything, grows until one can, and is read at the next start"
+            ),
+            None => tracing::info!("a checkpoint was written again"),
+        }
+        self.unwritten = failure.map(str::to_owned);
     }
 
     fn hand_out(&self, work: Work) {
@@ -274,6 +296,7 @@ impl Driver {
             if self.node.done(self.clock.now(), done).is_err() {
                 return;
             }
+            self.tell_of_checkpoints();
         }
     }
 }

@@ -179,6 +179,27 @@ fn a_checkpoint_that_fails_is_tried_again_and_loses_nothing() {
 }
 
 #[test]
+fn a_stop_ends_where_its_checkpoint_cannot_be_written_and_says_why() {
+    let mut rig = Rig::with(Config { checkpoint_every: Duration::from_secs(3600), ..config() });
+    for _ in 0..5 {
+        rig.send(send("t", &"x".repeat(60_000), &[("TIMER_DELAY_MS", "100000000")]));
+    }
+    assert_eq!(rig.broker.checkpoint_failure(), None);
+    let free = rig.disk.free_bytes().unwrap();
+    rig.disk.inject(Fault::FreeBytes(0));
+    for round in 0.. {
+        assert!(round < 5, "the same checkpoint is begun again and again");
+        let Some(work) = rig.broker.shutdown_work() else { break };
+        rig.work(work);
+    }
+    let why = rig.broker.checkpoint_failure().expect("it failed");
+    assert!(why.contains("the simulated disk is full"), "{why}");
+    rig.disk.inject(Fault::FreeBytes(free));
+    rig.pass(2 * 3_600_000);
+    assert_eq!(rig.broker.checkpoint_failure(), None, "written again");
+}
+
+#[test]
 fn a_damaged_file_of_a_checkpoint_stops_the_start_and_is_named() {
     let mut rig = Rig::with(config());
     rig.send(send("t", "x", &[]));

@@ -131,6 +131,23 @@ fn only_queues_that_there_are_are_locked_and_for_groups_that_there_are() {
 }
 
 #[test]
+fn so_many_queues_are_locked_and_no_more_until_some_are_over() {
+    let mut rig = Rig::with(Config { locks_max: 3, ..config() });
+    rig.topic("T", 4);
+    rig.ask(CreateGroup { group: model::Group::new(group()) }).unwrap();
+    let queues = |ids: &[u32]| ids.iter().map(|&id| (topic("T"), QueueId(id))).collect::<Vec<_>>();
+    let mut lock = |ids: &[u32]| {
+        rig.pass(20_000);
+        rig.ask(Lock { group: group(), client: ClientId("c".into()), queues: queues(ids) })
+    };
+    assert_eq!(lock(&[0, 1, 2]), Ok(queues(&[0, 1, 2])));
+    assert_eq!(lock(&[0, 1, 2]), Ok(queues(&[0, 1, 2])), "what is held is held on");
+    assert_eq!(lock(&[3]), Err(LockError::Full { locks: 4, limit: 3 }));
+    assert_eq!(lock(&[0, 1]), Ok(queues(&[0, 1])));
+    assert_eq!(lock(&[3]), Ok(queues(&[3])), "the third one was over by then");
+}
+
+#[test]
 fn naming_a_group_makes_it_only_while_there_are_not_too_many() {
     let mut rig = Rig::with(Config { groups_max: 2, ..config() });
     rig.topic("T", 1);
