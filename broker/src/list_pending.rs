@@ -4,7 +4,7 @@
 //! messages come and go: what waits all the while is told once, what has left by the answer is not told.
 //! One that is given another moment between two pages may be told at both places, or at none.
 
-use crate::look_up::{KeyIn, LookUpError, LookedUp, OF_KEY};
+use crate::look_up::{KeyIn, LookUpError, LookedUp};
 use crate::read::Then;
 use crate::recall::deliver_at;
 use crate::work::{Wanted, read_body};
@@ -41,7 +41,7 @@ pub enum Which {
     All,
     /// Those of a topic.
     Topic(TopicName),
-    /// Those of a topic that have a key; of more than 1024, the newest.
+    /// Those of a topic that have a key.
     Key {
         /// The topic.
         topic: TopicName,
@@ -85,6 +85,8 @@ pub struct PendingPage {
     pub messages: Vec<PendingMessage>,
     /// Where the next page begins; `None` where this one came to the end.
     pub next: Option<PendingPlace>,
+    /// Whether so many messages wait under the key that some of the older ones were not looked at.
+    pub is_cut: bool,
 }
 
 /// Why nothing is listed.
@@ -106,10 +108,55 @@ pub enum ListPendingError {
 
 /// Messages of a page, at most.
 const PAGE_MAX: usize = 256;
-/// Bytes of a page, at most; one message always fits.
-const PAGE_BYTES_MAX: usize = 16 << 20;
+/// Bytes of a page, at most; one message always fits. With its header it fits a frame of remoting.
+const PAGE_BYTES_MAX: usize = 15 << 20;
 /// Messages that are looked at for one page, at most.
 const LOOKS_MAX: usize = 100_000;
+
+/// Rounds of looks at what waits under a key, at most: about 65,000 messages.
+const ROUNDS_MAX: usize = 64;
+
+/// A page of what waits under a key, as far as it was looked at.
+#[derive(Debug)]
+pub(crate) struct OfKey {
+    /// The first of the page so far, in their order, and one more where there are.
+    first: Vec<PendingMessage>,
+    /// What was not looked at yet lies before this place in the log.
+    before: LogOffset,
+    rounds: usize,
+}
+
+impl OfKey {
+    fn begin() -> Self {
+        Self { first: Vec::new(), before: LogOffset(u64::MAX), rounds: 0 }
+    }
+
+    /// How many of the first have room in a page.
+    fn fitting(&self) -> usize {
+        let mut bytes = 0;
+        let fits = |message: &&PendingMessage| {
+            bytes += message.bytes.len();
+            bytes <= PAGE_BYTES_MAX || bytes == message.bytes.len()
+        };
+        self.first.iter().take_while(fits).count()
+    }
+
+    /// Takes more, and forgets what lies behind the page but for one, which tells that there is more.
+    fn add(&mut self, mut messages: Vec<PendingMessage>, max: usize) {
+        self.first.append(&mut messages);
+        self.first.sort_unstable_by_key(|message| message.place);
+        self.first.truncate(self.fitting().min(max) + 1);
+    }
+
+    /// The page.
+    fn end(mut self, max: usize, is_cut: bool) -> PendingPage {
+        let fitting = self.fitting().min(max);
+        let more = fitting < self.first.len();
+        self.first.truncate(fitting);
+        let next = self.first.last().map(|message| message.place).filter(|_| more);
+        PendingPage { messages: self.first, next, is_cut }
+    }
+}
 
 /// A page to be read, on any thread.
 #[derive(Debug)]
@@ -162,12 +209,17 @@ impl Broker {
             }
         };
         match (&ask.which, topic) {
-            (Which::Key { key, .. }, Some(topic)) => {
-                let key = key.clone();
-                self.look_up(topic, &key, OF_KEY, Then::ListOfKey(id, topic, ask));
-            }
+            (Which::Key { .. }, Some(topic)) => self.list_of_key(id, topic, ask, OfKey::begin()),
             (_, topic) => self.list(id, ask, topic),
         }
+    }
+
+    fn list_of_key(&mut self, id: RequestId, topic: TopicId, ask: ListPending, of_key: OfKey) {
+        let Which::Key { key, .. } = &ask.which else {
+            unreachable!("only what is asked for by a key is looked up")
+        };
+        let (key, before) = (key.clone(), of_key.before);
+        self.look_up_waiting(topic, &key, before, Then::ListOfKey(id, topic, ask, Box::new(of_key)));
     }
 
     fn list(&mut self, id: RequestId, ask: ListPending, topic: Option<TopicId>) {
@@ -222,17 +274,18 @@ impl Broker {
             let messages = found.into_iter().filter(|(entry, _)| waits(entry));
             let messages =
                 messages.map(|(entry, bytes)| PendingMessage { place: PendingPlace::of(entry.key()), bytes });
-            PendingPage { messages: messages.collect(), next: next.map(PendingPlace::of) }
+            PendingPage { messages: messages.collect(), next: next.map(PendingPlace::of), is_cut: false }
         });
         self.reply(id, Reply::ListPending(answer));
     }
 
-    /// Messages of a key were looked up.
+    /// Messages of a key were looked up: those that wait are taken, and it is looked on where there are older ones.
     pub(crate) fn list_of_key_read(
         &mut self,
         id: RequestId,
         topic: TopicId,
         ask: ListPending,
+        mut of_key: OfKey,
         found: Result<LookedUp, LookUpError>,
     ) {
         let Which::Key { topic: name, key } = &ask.which else {
@@ -246,7 +299,7 @@ impl Broker {
             }
         };
         let mut messages = Vec::new();
-        for candidate in found.candidates.into_iter().filter(|candidate| candidate.parked) {
+        for candidate in found.candidates {
             let Ok(view) = View::parse(&candidate.bytes) else { continue };
             let is_one = KeyIn::Both.matches(&view, name, key);
             let Some(at) = deliver_at(&view).filter(|_| is_one) else { continue };
@@ -258,21 +311,22 @@ impl Broker {
                 None if candidate.entry.is_some() && Arc::ptr_eq(self.timer.catalog(), &found.catalog) => {
                     true
                 }
-                None => {
-                    let key = key.clone();
-                    return self.look_up(topic, &key, OF_KEY, Then::ListOfKey(id, topic, ask));
-                }
+                None => return self.list_of_key(id, topic, ask, of_key),
             };
             let in_time = (ask.from..=ask.until).contains(&at);
             if waits && in_time && ask.after.is_none_or(|after| place > after) {
                 messages.push(PendingMessage { place, bytes: candidate.bytes });
             }
         }
-        messages.sort_unstable_by_key(|message| message.place);
         let max = (ask.max as usize).clamp(1, PAGE_MAX);
-        let more = messages.len() > max;
-        messages.truncate(max);
-        let next = messages.last().map(|message| message.place).filter(|_| more);
-        self.reply(id, Reply::ListPending(Ok(PendingPage { messages, next })));
+        of_key.add(messages, max);
+        of_key.rounds += 1;
+        match found.older {
+            Some(older) if of_key.rounds < ROUNDS_MAX => {
+                of_key.before = older;
+                self.list_of_key(id, topic, ask, of_key);
+            }
+            older => self.reply(id, Reply::ListPending(Ok(of_key.end(max, older.is_some())))),
+        }
     }
 }

@@ -37,8 +37,9 @@ pub(crate) struct LookedUp {
     pub(crate) candidates: Vec<Candidate>,
     /// The buckets it looked into.
     pub(crate) catalog: Arc<Catalog>,
-    /// Whether there may be more than the limit allows.
-    pub(crate) is_cut: bool,
+    /// Where to look on for more that waits: before this place in the log; `None` where all was looked at. Told by a
+    /// look for what waits only.
+    pub(crate) older: Option<LogOffset>,
 }
 
 /// Why a look-up gave nothing.
@@ -68,6 +69,10 @@ pub(crate) struct LookUp {
     first: LogOffset,
     /// How many messages had been given another moment.
     moves: u64,
+    /// Only what waits, or did, and lies before this place in the log.
+    waiting_before: Option<LogOffset>,
+    /// Down to where memory was looked at, where the limit ended that.
+    known_to: Option<LogOffset>,
 }
 
 /// How much a look-up looks at.
@@ -124,8 +129,50 @@ enum Place {
 
 impl LookUp {
     pub(crate) fn run(&self, disk: &dyn Disk) -> Result<LookedUp, LookUpError> {
-        let hash = store::key_hash(self.topic, &self.key);
         let mut places: BTreeMap<LogOffset, Place> = BTreeMap::new();
+        if self.waiting_before.is_none() {
+            self.find_visible(&mut places, disk)?;
+        }
+        let on_disk_to = self.find_waiting(&mut places, disk)?;
+        for (found, bytes) in self.known.iter().filter(|(found, _)| found.extent.at >= self.first) {
+            let place = Place::Log(found.extent, found.parked, bytes.clone());
+            places.entry(found.extent.at).or_insert(place);
+        }
+        // Where a source gave as much as it may, there may be more below; so far down all of them are complete.
+        let mut older = on_disk_to.max(self.known_to).filter(|_| self.waiting_before.is_some());
+        if let Some(to) = older {
+            places = places.split_off(&to);
+        }
+        let (mut candidates, mut bytes) = (Vec::new(), 0);
+        for (at, place) in places.into_iter().rev() {
+            let (length, parked, entry) = match &place {
+                Place::Log(extent, parked, _) => (extent.length, *parked, None),
+                Place::Waits(entry) => (entry.length, true, Some(*entry)),
+            };
+            bytes += length as usize;
+            let is_full = candidates.len() == self.limit.candidates;
+            if is_full || (bytes > self.limit.bytes && !candidates.is_empty()) {
+                older = self.waiting_before.and(Some(LogOffset(at.0 + 1)));
+                break;
+            }
+            let bytes = match place {
+                Place::Log(_, _, Some(bytes)) => bytes,
+                Place::Log(extent, ..) => self.reader.read(disk, extent)?,
+                Place::Waits(entry) => read_body(&entry, &self.manifest.timer, &self.reader, disk)?,
+            };
+            candidates.push(Candidate { bytes, parked, entry });
+        }
+        candidates.reverse();
+        Ok(LookedUp { candidates, catalog: Arc::clone(&self.manifest.timer), older })
+    }
+
+    /// What runs tell of messages that can be read.
+    fn find_visible(
+        &self,
+        places: &mut BTreeMap<LogOffset, Place>,
+        disk: &dyn Disk,
+    ) -> Result<(), LookUpError> {
+        let hash = store::key_hash(self.topic, &self.key);
         for file in self.manifest.keys.iter().rev() {
             let lines =
                 key_run::find(disk, &manifest::name(KEYS, file.generation), hash, self.limit.candidates)?;
@@ -137,40 +184,33 @@ impl LookUp {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// What runs tell of messages that wait; and down to where, where a run may tell of more. What has left since its
+    /// run was written is passed over, but was looked at.
+    fn find_waiting(
+        &self,
+        places: &mut BTreeMap<LogOffset, Place>,
+        disk: &dyn Disk,
+    ) -> Result<Option<LogOffset>, LookUpError> {
+        let hash = store::key_hash(self.topic, &self.key);
+        let before = self.waiting_before.unwrap_or(LogOffset(u64::MAX));
+        let mut to = None;
         for file in self.manifest.pending.iter().rev() {
             let name = manifest::name(PENDING, file.generation);
-            for line in key_run::find(disk, &name, hash, self.limit.candidates)? {
+            let lines = key_run::find_before(disk, &name, hash, before, self.limit.candidates)?;
+            if lines.len() == self.limit.candidates {
+                to = to.max(lines.first().map(|line| line.at));
+            }
+            for line in lines {
                 let key = (Timestamp::from_millis(line.word as i64), line.at);
                 if let Some(entry) = timer::find(&self.manifest.timer, key, disk)? {
                     places.insert(line.at, Place::Waits(entry));
                 }
             }
         }
-        for (found, bytes) in self.known.iter().filter(|(found, _)| found.extent.at >= self.first) {
-            let place = Place::Log(found.extent, found.parked, bytes.clone());
-            places.entry(found.extent.at).or_insert(place);
-        }
-        let mut is_cut = places.len() >= self.limit.candidates;
-        let (mut candidates, mut bytes) = (Vec::new(), 0);
-        for place in places.into_values().rev().take(self.limit.candidates) {
-            let (length, parked, entry) = match &place {
-                Place::Log(extent, parked, _) => (extent.length, *parked, None),
-                Place::Waits(entry) => (entry.length, true, Some(*entry)),
-            };
-            bytes += length as usize;
-            if bytes > self.limit.bytes && !candidates.is_empty() {
-                is_cut = true;
-                break;
-            }
-            let bytes = match place {
-                Place::Log(_, _, Some(bytes)) => bytes,
-                Place::Log(extent, ..) => self.reader.read(disk, extent)?,
-                Place::Waits(entry) => read_body(&entry, &self.manifest.timer, &self.reader, disk)?,
-            };
-            candidates.push(Candidate { bytes, parked, entry });
-        }
-        candidates.reverse();
-        Ok(LookedUp { candidates, catalog: Arc::clone(&self.manifest.timer), is_cut })
+        Ok(to)
     }
 }
 
@@ -178,8 +218,31 @@ impl Broker {
     /// Looks for a topic's messages that may have the key, and goes on with `then`: at once where no file has to
     /// be read.
     pub(crate) fn look_up(&mut self, topic: TopicId, key: &str, limit: Limit, then: Then) {
-        let mut known: Vec<Found> = self.keys.find(topic, key).rev().take(limit.candidates).collect();
+        self.seek(topic, key, limit, None, then);
+    }
+
+    /// Looks for those only that wait, or did, and lie before `before` in the log, the newest of them; what was found
+    /// tells where to look on. Costs by how many messages of the key have come since the last checkpoint.
+    pub(crate) fn look_up_waiting(&mut self, topic: TopicId, key: &str, before: LogOffset, then: Then) {
+        self.seek(topic, key, OF_KEY, Some(before), then);
+    }
+
+    fn seek(
+        &mut self,
+        topic: TopicId,
+        key: &str,
+        limit: Limit,
+        waiting_before: Option<LogOffset>,
+        then: Then,
+    ) {
+        let wanted = |found: &Found| match waiting_before {
+            Some(before) => found.parked && found.extent.at < before,
+            None => true,
+        };
+        let mut known: Vec<Found> =
+            self.keys.find(topic, key).rev().filter(wanted).take(limit.candidates).collect();
         known.reverse();
+        let known_to = known.first().filter(|_| known.len() == limit.candidates).map(|found| found.extent.at);
         let manifest = Arc::clone(&self.checkpoints.last);
         if manifest.keys.is_empty() && manifest.pending.is_empty() {
             let mut bytes = 0;
@@ -188,20 +251,23 @@ impl Broker {
                 bytes <= limit.bytes || bytes == found.extent.length as usize
             };
             let some: Vec<Found> = known.iter().rev().take_while(fits).copied().collect();
-            let is_cut = known.len() >= limit.candidates || some.len() < known.len();
+            let is_cut = known_to.is_some() || some.len() < known.len();
+            let oldest = some.last().map(|found| found.extent.at);
+            let older = waiting_before.and(oldest).filter(|_| is_cut);
             let read = some.into_iter().rev().map(|found| {
                 let bytes = self.in_memory(found.extent)?;
                 Some(Candidate { bytes, parked: found.parked, entry: None })
             });
             if let Some(candidates) = read.collect::<Option<Vec<_>>>() {
                 let catalog = Arc::clone(&manifest.timer);
-                return self.looked_up(then, Ok(LookedUp { candidates, catalog, is_cut }));
+                return self.looked_up(then, Ok(LookedUp { candidates, catalog, older }));
             }
         }
         let known = known.into_iter().map(|found| (found, self.in_memory(found.extent))).collect();
         let (key, reader, first) = (key.to_owned(), self.log.reader(), self.log.first());
         let moves = self.stats.rescheduled;
-        let look_up = LookUp { topic, key, limit, known, manifest, reader, first, moves };
+        let look_up =
+            LookUp { topic, key, limit, known, manifest, reader, first, moves, waiting_before, known_to };
         self.read_from_disk(Wanted::LookUp(Box::new(look_up)), then);
     }
 
@@ -219,7 +285,7 @@ impl Broker {
             && newest > look_up.known.last().map(|(found, _)| found.extent.at);
         let is_old = look_up.manifest.generation != self.checkpoints.last.generation;
         if is_old || has_moved || look_up.first != self.log.first() {
-            return self.look_up(look_up.topic, &look_up.key, look_up.limit, then);
+            return self.seek(look_up.topic, &look_up.key, look_up.limit, look_up.waiting_before, then);
         }
         self.looked_up(then, found);
     }

@@ -33,11 +33,13 @@ pub(crate) enum Then {
     /// The same, asked for by a send, which is answered.
     RecallByMessage(RequestId, TopicId, Recall, Box<crate::Sent>),
     /// What waits under a key is called back; so much of it was already.
-    RecallByKey(RequestId, TopicId, crate::RecallByKey, crate::RecalledByKey),
+    RecallByKey(RequestId, TopicId, crate::RecallByKey, crate::RecalledByKey, LogOffset),
+    /// What of it can be read already is counted, and the recall answered.
+    CountVisible(RequestId, TopicId, crate::RecallByKey, crate::RecalledByKey),
     /// A message is given another moment; whether a copy of it has been already.
     Reschedule(RequestId, TopicId, crate::Reschedule, bool),
     /// Messages of a key that wait are told.
-    ListOfKey(RequestId, TopicId, crate::ListPending),
+    ListOfKey(RequestId, TopicId, crate::ListPending, Box<crate::list_pending::OfKey>),
     /// A page of what waits is told.
     ListPending(RequestId, crate::ListPending, Arc<Catalog>),
     /// It is told when what waits is due.
@@ -126,11 +128,12 @@ impl Broker {
             Then::RecallByMessage(id, topic, ask, sent) => {
                 self.recall_by_message_read(id, topic, ask, sent, found);
             }
-            Then::RecallByKey(id, topic, ask, done) => {
-                self.recall_by_key_read(id, topic, ask, done, found);
+            Then::RecallByKey(id, topic, ask, done, before) => {
+                self.recall_by_key_read(id, topic, ask, done, before, found);
             }
             Then::Reschedule(id, topic, ask, moved) => self.reschedule_read(id, topic, ask, moved, found),
-            Then::ListOfKey(id, topic, ask) => self.list_of_key_read(id, topic, ask, found),
+            Then::ListOfKey(id, topic, ask, of_key) => self.list_of_key_read(id, topic, ask, *of_key, found),
+            Then::CountVisible(id, topic, ask, done) => self.visible_counted(id, topic, &ask, done, found),
             Then::Query(id, ask) => self.query_read(id, &ask, found),
             Then::ViewParked(id, ask, bytes) => self.view_parked_read(id, ask, bytes, found),
             other => unreachable!("no look-up goes on with {other:?}"),
@@ -156,6 +159,7 @@ impl Broker {
             Then::Recall(..)
             | Then::RecallByMessage(..)
             | Then::RecallByKey(..)
+            | Then::CountVisible(..)
             | Then::Reschedule(..)
             | Then::ListOfKey(..)
             | Then::ListPending(..)

@@ -1,9 +1,9 @@
 //! Recall by key: whoever knows an id or a key of their own calls back what waits under it, without a handle.
 
-use crate::look_up::{KeyIn, LookUpError, LookedUp, OF_KEY};
+use crate::look_up::{Candidate, KeyIn, LookUpError, LookedUp, OF_KEY};
 use crate::read::Then;
 use crate::{Broker, RecallError, Reply, RequestId};
-use model::{TopicId, TopicName};
+use model::{LogOffset, TopicId, TopicName};
 use timer::Stale;
 use wire::property;
 use wire::stored::View;
@@ -22,13 +22,18 @@ pub struct RecallByKey {
 /// What became of the messages of a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecalledByKey {
-    /// The `UNIQ_KEY`s of those that waited, and are never delivered now.
+    /// The `UNIQ_KEY`s of those that waited, and are never delivered now. At most about 1000.
     pub recalled: Vec<String>,
-    /// How many can be read already: it is too late for them.
+    /// Whether it was asked for by the `UNIQ_KEY`, of one that was called back before.
+    pub before: bool,
+    /// How many of the newest 1024 can be read already: it is too late for them.
     pub visible: u64,
-    /// Whether there were more than are looked at: ask again.
+    /// Whether more may wait: ask again.
     pub more: bool,
 }
+
+/// Messages that one answer tells of, about: more are called back by the next.
+const ANSWER: usize = 1000;
 
 impl Broker {
     pub(crate) fn recall_by_key(&mut self, id: RequestId, ask: RecallByKey) {
@@ -36,35 +41,53 @@ impl Broker {
         let refused = match (self.unwritable(), topic) {
             (Some(why), _) => RecallError::Unavailable { why },
             (None, None) => RecallError::TopicUnknown { topic: ask.topic },
-            (None, Some(topic)) => return self.look_for_key(id, topic, ask, RecalledByKey::default()),
+            (None, Some(topic)) => {
+                return self.recall_older(id, topic, ask, RecalledByKey::default(), LogOffset(u64::MAX));
+            }
         };
         self.reply_now(id, Reply::RecallByKey(Err(refused)));
     }
 
-    fn look_for_key(&mut self, id: RequestId, topic: TopicId, ask: RecallByKey, done: RecalledByKey) {
+    /// Looks at what waits under the key and is older than `before`.
+    fn recall_older(
+        &mut self,
+        id: RequestId,
+        topic: TopicId,
+        ask: RecallByKey,
+        done: RecalledByKey,
+        before: LogOffset,
+    ) {
         let key = ask.key.clone();
-        self.look_up(topic, &key, OF_KEY, Then::RecallByKey(id, topic, ask, done));
+        self.look_up_waiting(topic, &key, before, Then::RecallByKey(id, topic, ask, done, before));
     }
 
-    /// Messages of the key were read: calls back those that wait.
+    /// Messages of the key were read: calls back those that wait, and looks on where there are older ones.
     pub(crate) fn recall_by_key_read(
         &mut self,
         id: RequestId,
         topic: TopicId,
         ask: RecallByKey,
         mut done: RecalledByKey,
+        before: LogOffset,
         found: Result<LookedUp, LookUpError>,
     ) {
-        let answer = match (found, self.unwritable()) {
-            (Err(error), _) => Err(RecallError::Unreadable { why: error.to_string() }),
-            (_, Some(why)) => Err(RecallError::Unavailable { why }),
-            (Ok(found), None) => match self.recall_all(&ask, &found, &mut done) {
-                Ok(()) => Ok(done),
+        let refused = match (found, self.unwritable()) {
+            (Err(error), _) => RecallError::Unreadable { why: error.to_string() },
+            (_, Some(why)) => RecallError::Unavailable { why },
+            (Ok(found), None) => match (self.recall_all(&ask, &found, &mut done), found.older) {
                 // A checkpoint came in between. What is called back already stays so.
-                Err(Stale) => return self.look_for_key(id, topic, ask, done),
+                (Err(Stale), _) => return self.recall_older(id, topic, ask, done, before),
+                (Ok(()), Some(older)) if done.recalled.len() < ANSWER => {
+                    return self.recall_older(id, topic, ask, done, older);
+                }
+                (Ok(()), older) => {
+                    done.more = older.is_some();
+                    let key = ask.key.clone();
+                    return self.look_up(topic, &key, OF_KEY, Then::CountVisible(id, topic, ask, done));
+                }
             },
         };
-        self.reply_safe(id, Reply::RecallByKey(answer));
+        self.reply_safe(id, Reply::RecallByKey(Err(refused)));
     }
 
     fn recall_all(
@@ -73,18 +96,36 @@ impl Broker {
         found: &LookedUp,
         done: &mut RecalledByKey,
     ) -> Result<(), Stale> {
-        (done.visible, done.more) = (0, found.is_cut);
         for candidate in &found.candidates {
             let Ok(view) = View::parse(&candidate.bytes) else { continue };
-            if !KeyIn::unique(ask.unique).matches(&view, &ask.topic, &ask.key) {
-                continue;
-            }
-            if !candidate.parked {
-                done.visible += 1;
-            } else if self.recall_one(&view, candidate.entry.as_ref(), found)? {
+            let is_one = KeyIn::unique(ask.unique).matches(&view, &ask.topic, &ask.key);
+            if is_one && self.recall_one(&view, candidate.entry.as_ref(), found)? {
                 done.recalled.push(view.property(property::UNIQ_KEY).unwrap_or_default().to_owned());
             }
         }
         Ok(())
+    }
+
+    /// The newest messages of the key were read, those among them that can be read already.
+    pub(crate) fn visible_counted(
+        &mut self,
+        id: RequestId,
+        topic: TopicId,
+        ask: &RecallByKey,
+        mut done: RecalledByKey,
+        found: Result<LookedUp, LookUpError>,
+    ) {
+        let answer = found.map_err(|error| RecallError::Unreadable { why: error.to_string() }).map(|found| {
+            let is_one = |candidate: &&Candidate| {
+                !candidate.parked
+                    && View::parse(&candidate.bytes)
+                        .is_ok_and(|view| KeyIn::unique(ask.unique).matches(&view, &ask.topic, &ask.key))
+            };
+            done.visible = found.candidates.iter().filter(is_one).count() as u64;
+            let was_recalled = || self.recalled.contains(topic, &ask.key, self.now.wall);
+            done.before = ask.unique && done.recalled.is_empty() && was_recalled();
+            done
+        });
+        self.reply_safe(id, Reply::RecallByKey(answer));
     }
 }

@@ -184,9 +184,20 @@ impl<'a> Writer<'a> {
 
 /// The lines of a hash, in the order of the log, at most `limit` of them, the newest. Reads little of the run. Blocks.
 pub fn find(disk: &dyn Disk, file: &str, hash: u64, limit: usize) -> Result<Vec<KeyLine>, FileError> {
+    find_before(disk, file, hash, LogOffset(u64::MAX), limit)
+}
+
+/// The same, of lines whose messages lie before `before` in the log.
+pub fn find_before(
+    disk: &dyn Disk,
+    file: &str,
+    hash: u64,
+    before: LogOffset,
+    limit: usize,
+) -> Result<Vec<KeyLine>, FileError> {
     let length = disk.len(file).map_err(io("measuring", file))?;
     let lines = length.saturating_sub(FOOT_BYTES as u64) / LINE_BYTES as u64;
-    let end = first_behind(disk, file, lines, hash)?;
+    let end = first_behind(disk, file, lines, hash, before)?;
     // The newest of a hash stand last.
     let mut found = Vec::new();
     let mut to = end;
@@ -204,9 +215,9 @@ pub fn find(disk: &dyn Disk, file: &str, hash: u64, limit: usize) -> Result<Vec<
     Ok(found)
 }
 
-/// The first line whose hash is above `hash`.
-fn first_behind(disk: &dyn Disk, file: &str, lines: u64, hash: u64) -> Result<u64, FileError> {
-    let before = |line: &KeyLine| line.hash <= hash;
+/// The first line whose hash is above `hash`, or is that and whose message does not lie before `at`.
+fn first_behind(disk: &dyn Disk, file: &str, lines: u64, hash: u64, at: LogOffset) -> Result<u64, FileError> {
+    let before = |line: &KeyLine| (line.hash, line.at) < (hash, at);
     let (mut low, mut high) = (0, lines);
     // Evenly spread hashes lie near their share; a few steps of halving follow where they do not.
     let mut guess = ((u128::from(hash) * u128::from(lines)) >> 64) as u64;

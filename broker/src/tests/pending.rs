@@ -275,3 +275,75 @@ fn a_search_for_a_key_is_answered_while_messages_of_it_keep_coming() {
     let page = rig.answer::<ListPending>(search).unwrap().unwrap();
     assert_eq!(names(&page), ["waits"]);
 }
+
+#[test]
+fn what_waits_under_a_key_is_found_and_called_back_however_much_of_it_can_be_read() {
+    for on_disk in [true, false] {
+        let mut rig = Rig::with(config());
+        rig.topic("t", 1);
+        far(&mut rig, "t", "waits", 3 * DAY);
+        for _ in 0..1100 {
+            rig.send(send("t", "read", &[("KEYS", "order")]));
+        }
+        if on_disk {
+            rig.pass(70_000);
+        }
+        let page = rig.ask(list(of_key("t", "order"), 9)).unwrap();
+        assert_eq!((names(&page), page.next, page.is_cut), (vec!["waits".to_owned()], None, false));
+        let ask = RecallByKey { topic: topic("t"), key: "order".into(), unique: false };
+        let done = rig.ask(ask).unwrap();
+        assert_eq!((&done.recalled[..], done.visible, done.more), (&["waits".to_owned()][..], 1024, false));
+        let ask = RecallByKey { topic: topic("t"), key: "waits".into(), unique: true };
+        let again = rig.ask(ask).unwrap();
+        assert_eq!((again.recalled.len(), again.before), (0, true));
+    }
+}
+
+#[test]
+fn of_a_key_that_very_many_wait_under_all_are_listed_and_called_back() {
+    const COUNT: usize = 2500;
+    for on_disk in [true, false] {
+        let mut rig = Rig::with(config());
+        for i in 0..COUNT {
+            let ms = (5 * MINUTE * 60 - i as i64).to_string();
+            rig.send(send("t", &i.to_string(), &[("TIMER_DELAY_MS", &ms), ("KEYS", "order")]));
+        }
+        if on_disk {
+            rig.pass(70_000);
+        }
+        let latest_first: Vec<String> = (0..COUNT).rev().map(|i| i.to_string()).collect();
+        assert_eq!(all(&mut rig, list(of_key("t", "order"), 200)), latest_first);
+        let ask = RecallByKey { topic: topic("t"), key: "order".into(), unique: false };
+        let mut recalled = 0;
+        for round in 0.. {
+            assert!(round < 4, "each round calls back about a thousand");
+            let done = rig.ask(ask.clone()).unwrap();
+            recalled += done.recalled.len();
+            if !done.more {
+                break;
+            }
+        }
+        assert_eq!((recalled, rig.broker.stats().pending), (COUNT, 0));
+        rig.pass(70_000);
+        assert!(all(&mut rig, list(of_key("t", "order"), 200)).is_empty());
+        rig.pass(DAY);
+        assert!(rig.bodies("t").is_empty());
+    }
+}
+
+#[test]
+fn a_page_of_a_key_has_a_limit_of_bytes() {
+    let mut rig = Rig::with(config());
+    let body = "x".repeat(65_000);
+    for i in 0..260 {
+        let ms = (3 * DAY + i).to_string();
+        rig.send(send("t", &body, &[("TIMER_DELAY_MS", &ms), ("KEYS", "order")]));
+    }
+    let mut ask = list(of_key("t", "order"), 256);
+    let first = rig.ask(ask.clone()).unwrap();
+    let bytes: usize = first.messages.iter().map(|message| message.bytes.len()).sum();
+    assert!((14 << 20..=15 << 20).contains(&bytes), "{bytes}");
+    ask.after = first.next;
+    let rest = rig.ask(ask).unwrap();
+    assert_eq!((first.messages.len() + rest.messages.len(), rest.next), (260, None));
+}

@@ -7,7 +7,7 @@ use model::{LogOffset, Timestamp, TopicName};
 use wire::remoting::pending::{self, Counts, Listed, Recalled};
 use wire::remoting::{Command, ResponseCode, json};
 
-/// Messages of an answer where the request does not say, and at most.
+/// Messages of an answer where the request does not say.
 const PAGE: i32 = 32;
 
 pub(crate) async fn list(caller: &Caller, request: &Command) -> Answered {
@@ -23,6 +23,7 @@ pub(crate) async fn list(caller: &Caller, request: &Command) -> Answered {
     let next = Listed {
         next_deliver_at: page.next.map(|next| next.deliver_at.as_millis()),
         next_log_offset: page.next.map(|next| next.log_offset.0 as i64),
+        more: page.is_cut,
     };
     let body = page.messages.into_iter().map(|message| message.bytes).collect();
     Ok(Answer { body, ..Answer::with_fields(|ext| next.write(ext)) })
@@ -41,7 +42,8 @@ pub(crate) async fn recall(caller: &Caller, request: &Command) -> Answered {
     for key in &done.recalled {
         tracing::info!(topic = header.topic, key, "message recalled by its key");
     }
-    let body = Recalled { more: done.more, recalled: done.recalled, visible: done.visible };
+    let body =
+        Recalled { before: done.before, more: done.more, recalled: done.recalled, visible: done.visible };
     Ok(Answer::with_body(json::write(&body)))
 }
 

@@ -34,6 +34,8 @@ header! {
         next_deliver_at: Option<i64> = "nextDeliverAt",
         /// Behind this log offset, among those of that moment.
         next_log_offset: Option<i64> = "nextLogOffset",
+        /// Whether so many messages wait under the key that some of the older ones were not looked at.
+        more: bool = "more",
     }
 }
 
@@ -61,7 +63,9 @@ pub struct Counts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Recalled {
-    /// Whether there were more than are looked at in one go: ask again.
+    /// Whether it was asked for by the `UNIQ_KEY`, of one that was called back before.
+    pub before: bool,
+    /// Whether more may wait: ask again.
     pub more: bool,
     /// The `UNIQ_KEY`s of those that waited, and are never delivered now.
     pub recalled: Vec<String>,
