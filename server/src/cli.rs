@@ -42,7 +42,8 @@ In three terminals, with nothing to configure:
 
 Exit codes:
   0  done
-  1  refused by the server, or no message came in time
+  1  refused by the server, no message came in time, or none waited to be
+     shown or called back
   2  a wrong flag or argument
  65  the data is damaged, or of a newer format
  69  no server answers
@@ -254,7 +255,8 @@ pub enum Pending {
     Count(CountPending),
     /// Show the messages of a topic that have a key or an id, and wait.
     Show(ShowPending),
-    /// Call back the messages of a topic that have a key, so that they are never delivered.
+    /// Call back the messages of a topic that have a key or an id, so that they are never delivered.
+    #[command(after_help = RECALL_HELP)]
     Recall(RecallPending),
 }
 
@@ -263,7 +265,18 @@ Examples:
   duemq pending list                              the next 100 of all topics
   duemq pending list orders --count 1000
   duemq pending list orders --key 4711
-  duemq pending list --from 2026-12-24 --until '2026-12-25 12:00'";
+  duemq pending list --from 2026-12-24 --until '2026-12-25 12:00'
+
+A date without a time is its first moment; one without an offset or zone is of
+this machine's time zone. The server answers from its own machine and from its
+admin_networks only.";
+
+const RECALL_HELP: &str = "\
+Examples:
+  duemq pending recall orders 4711                   what was sent with --key 4711
+  duemq pending recall orders 7F0000012A9F…          the message of that id
+
+With 0 something was called back, now or before; with 1 nothing waited.";
 
 /// `duemq pending list`.
 #[derive(Debug, Args)]
@@ -271,13 +284,13 @@ pub struct ListPending {
     /// Only of this topic.
     pub topic: Option<String>,
     /// Only with this key or id; needs a topic.
-    #[arg(long, requires = "topic", value_parser = words::key)]
+    #[arg(long, requires = "topic", value_parser = words::one)]
     pub key: Option<String>,
     /// Only what is due at that moment or later.
-    #[arg(long, value_name = "MOMENT", value_parser = when::moment)]
+    #[arg(long, value_name = "MOMENT", value_parser = when::moment, allow_hyphen_values = true)]
     pub from: Option<ZonedDateTime>,
     /// Only what is due by that moment.
-    #[arg(long, value_name = "MOMENT", value_parser = when::moment)]
+    #[arg(long, value_name = "MOMENT", value_parser = when::moment, allow_hyphen_values = true)]
     pub until: Option<ZonedDateTime>,
     /// So many at most.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = words::count, allow_hyphen_values = true)]
@@ -301,7 +314,7 @@ pub struct ShowPending {
     /// The topic.
     pub topic: String,
     /// A key of the messages, or their id.
-    #[arg(value_parser = words::key)]
+    #[arg(value_parser = words::one)]
     pub key: String,
     /// Where the server is.
     #[command(flatten)]
@@ -313,12 +326,9 @@ pub struct ShowPending {
 pub struct RecallPending {
     /// The topic.
     pub topic: String,
-    /// A key of the messages; with --id their id.
-    #[arg(value_parser = words::key)]
+    /// A key of the messages, or their id.
+    #[arg(value_parser = words::one)]
     pub key: String,
-    /// What is given is the id that the send answered with.
-    #[arg(long)]
-    pub id: bool,
     /// Where the server is.
     #[command(flatten)]
     pub server: Server,

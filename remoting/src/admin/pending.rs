@@ -11,6 +11,10 @@ use wire::remoting::{Command, ResponseCode, json};
 const PAGE: i32 = 32;
 
 pub(crate) async fn list(caller: &Caller, request: &Command) -> Answered {
+    // An empty field reads as one that is not there, and without a key the whole topic would be meant.
+    if request.ext.get("key") == Some("") {
+        return Err(Refused::new(ResponseCode::InvalidParameter, &"the key is empty"));
+    }
     let header = pending::List::read(&request.ext)?;
     let ask = ListPending {
         which: which(header.topic, header.key)?,

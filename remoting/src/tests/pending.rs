@@ -48,6 +48,7 @@ async fn a_wrong_question_for_what_waits_is_refused_with_the_reason() {
     let mut client = Server::start().connect();
     for (code, fields, why) in [
         (ResponseCode::InvalidParameter, &[("key", "order")][..], "a key needs a topic"),
+        (ResponseCode::InvalidParameter, &[("topic", "T"), ("key", "")], "the key is empty"),
         (ResponseCode::InvalidParameter, &[("topic", "a b")], "topic"),
         (ResponseCode::TopicNotExist, &[("topic", "nowhere")], "nowhere"),
         (ResponseCode::InvalidParameter, &[("afterDeliverAt", "7")], "afterLogOffset"),

@@ -28,7 +28,7 @@ pub fn send(args: &Send) -> Result<(), Failure> {
         let sent =
             broker.send(topic.as_str(), body, &properties).await.map_err(|error| match error.code() {
                 Some(ResponseCode::TopicNotExist) => reach::no_topic(topic.as_str()),
-                Some(ResponseCode::MessageIllegal) if due.is_later(&now) => {
+                Some(ResponseCode::MessageIllegal) if due.is_later(&now) && due.is_blamed(&error) => {
                     refused_delay(error, args, &due, &now)
                 }
                 _ => reach::refused_at(address)(error),
@@ -84,6 +84,11 @@ impl Due {
             Self::At(ms) => *ms > now.timestamp().as_millisecond(),
             Self::Now | Self::Level(_) => false,
         }
+    }
+
+    /// Whether the server's words name the delay.
+    fn is_blamed(&self, error: &AskError) -> bool {
+        self.property().is_some_and(|(name, _)| error.to_string().contains(name))
     }
 
     /// What was done, for a message that was taken at `now`.

@@ -55,6 +55,11 @@ pub fn key(text: &str) -> Result<String, String> {
     if fits { Ok(text.to_owned()) } else { Err(wanted.to_owned()) }
 }
 
+/// A key or an id to look for.
+pub fn one(text: &str) -> Result<String, String> {
+    key(text).map_err(|_| "a key or an id is one word, without blanks and control characters".to_owned())
+}
+
 /// Tags that are wanted: `*` for all, or tags with `||` between them.
 pub fn tags(text: &str) -> Result<String, String> {
     let wanted = "it is one tag, or several such as 'a || b'";

@@ -147,7 +147,8 @@ pub const KEYS: &[Key] = &[
         name: "retention_bytes",
         default: "0",
         wanted: "bytes from 64MiB on, such as 100GiB, or 0 for no such limit",
-        meaning: "the length of the log beyond which messages go before their time",
+        meaning: "the length of the log beyond which messages go before their time; looked at with each checkpoint,\
+         so it may be longer by 256MiB",
     },
     Key {
         name: "log_segment_bytes",
@@ -177,7 +178,8 @@ pub const KEYS: &[Key] = &[
         name: "admin_networks",
         default: "",
         wanted: "networks separated by blanks, such as 10.1.0.0/16 or fd00::/8",
-        meaning: "who may make topics and groups and register brokers, besides this machine itself",
+        meaning: "who may administer (make topics and groups, see and call back what waits, register brokers, all that mqadmin\
+         does but send and receive), besides this machine itself",
     },
     Key {
         name: "tls_cert",

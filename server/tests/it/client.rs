@@ -57,6 +57,17 @@ fn what_waits_is_listed_shown_counted_and_called_back() {
     let recalled = printed(&server.run(&["pending", "recall", "orders", "a"]));
     assert_eq!(recalled.lines().filter(|line| line.starts_with("recalled ")).count(), 2, "{recalled}");
     assert_eq!(list(&[]), ["b"]);
+    let by_id = shown.lines().find_map(|line| line.strip_prefix("  id        ")).unwrap();
+    let recalled = printed(&server.run(&["pending", "recall", "orders", by_id]));
+    assert_eq!(recalled, format!("recalled {by_id}\n"));
+    assert_eq!(printed(&server.run(&["pending", "recall", "orders", by_id])), "recalled before\n");
+    assert!(list(&[]).is_empty());
+    let (code, said) = complained(&server.run(&["pending", "list", "nowhere"]));
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("there is no topic nowhere"), "{said}");
+    let (code, said) = complained(&server.run(&["send", "orders", "", "--delay", "1h"]));
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("the body is empty") && !said.contains("max_delay"), "{said}");
     for verb in ["show", "recall"] {
         let (code, said) = complained(&server.run(&["pending", verb, "orders", "a"]));
         assert_eq!(code, Some(1), "{said}");
