@@ -44,15 +44,8 @@ pub async fn run(target: &Target, args: &Args) -> anyhow::Result<Report> {
     let topic = target.topic("burst", "DELAY").await?;
     let other = target.topic("normal", "NORMAL").await?;
     let from_ms = machine::now_us() / 1000 + lead as i64 * 1000;
-    let load = Load {
-        messages: args.messages,
-        time: Duration::MAX,
-        size: args.size,
-        in_flight: 64,
-        rate: None,
-        due: Due::Between(from_ms, from_ms + 1000),
-    };
-    let sent = load.send(&topic).await?;
+    let due = Due::Between(from_ms, from_ms + 1000);
+    let sent = Load::of(args.messages, args.size, due).send(&topic).await?;
     if now_us() > from_ms * 1000 {
         bail!("sending took {:?}, more than the lead of {lead} s: give a longer --lead", sent.time);
     }

@@ -74,14 +74,8 @@ pub async fn run(target: &Target, args: &Args) -> anyhow::Result<Report> {
         Door::Grpc => receives(target, &topic, &came, &mut consumers).await?,
     }
     drop(came);
-    let load = Load {
-        messages,
-        time: Duration::MAX,
-        size: args.size,
-        in_flight: 64,
-        rate: Some(f64::from(args.rate)),
-        due: Due::Ahead(AHEAD.0, AHEAD.1),
-    };
+    let rate = Some(f64::from(args.rate));
+    let load = Load { rate, ..Load::of(messages, args.size, Due::Ahead(AHEAD.0, AHEAD.1)) };
     let before = target.used();
     let sending = async {
         let sent = load.send(&topic).await;

@@ -101,6 +101,11 @@ impl Sent {
 }
 
 impl Load {
+    /// So many messages, as fast as they are acknowledged.
+    pub fn of(messages: u64, size: usize, due: Due) -> Self {
+        Self { messages, time: Duration::MAX, size, in_flight: 64, rate: None, due }
+    }
+
     /// Sends it. A send counts from the moment at which it was meant to begin, so that a stall is not hidden.
     pub async fn send(&self, topic: &Topic) -> anyhow::Result<Sent> {
         let mut connections = Vec::new();

@@ -33,15 +33,8 @@ pub async fn run(target: &Target, args: &Args) -> anyhow::Result<Report> {
     let topic = target.topic("pending", "DELAY").await?;
     let disk = || target.data.as_deref().map(machine::disk_bytes);
     let (before, disk_before) = (target.used(), disk());
-    let load = Load {
-        messages: args.messages,
-        time: Duration::MAX,
-        size: args.size,
-        in_flight: 64,
-        rate: None,
-        due: Due::Ahead(LEAST_MS, (args.hours * 3_600_000).max(LEAST_MS + 1)),
-    };
-    let sent = load.send(&topic).await?;
+    let due = Due::Ahead(LEAST_MS, (args.hours * 3_600_000).max(LEAST_MS + 1));
+    let sent = Load::of(args.messages, args.size, due).send(&topic).await?;
     tokio::time::sleep(SETTLE).await;
     let settled = target.used();
     tokio::time::sleep(SETTLE).await;
