@@ -13,9 +13,11 @@ mod file_disk;
 mod name;
 mod seed;
 mod sim_disk;
+mod span;
 
 pub use clock::{Clock, SystemClock};
 pub use disk::Disk;
 pub use file_disk::{FileDisk, LockError};
 pub use seed::Seed;
 pub use sim_disk::{Fault, SimDisk};
+pub use span::{Span, read_spans};

@@ -38,6 +38,9 @@ impl Default for Options {
 /// What a life that has not appended much prepares at a time.
 const FIRST_STEP_BYTES: u64 = 1 << 20;
 
+/// While more than this is written and not yet durable, nothing is prepared.
+const BUSY_BYTES: u64 = 1 << 20;
+
 /// Zeros begin at a multiple of this many bytes of a file.
 const PAGE: u64 = 4096;
 
@@ -387,7 +390,9 @@ impl Log {
     fn poll_prepare(&mut self) -> Option<Job> {
         let appended = self.tail.end();
         let step = (appended - self.began).max(FIRST_STEP_BYTES).min(self.options.step_bytes);
-        if self.out.prepare || self.prepared >= appended + step {
+        // While much is written, zeros would only take a part of the disk's time from it.
+        let is_busy = self.written - self.durable > BUSY_BYTES;
+        if self.out.prepare || is_busy || self.prepared >= appended + step {
             return None;
         }
         let wanted = self.prepared.max(appended);

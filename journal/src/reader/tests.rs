@@ -28,6 +28,25 @@ fn a_reader_kept_from_the_start_reads_segments_made_later() {
 }
 
 #[test]
+fn many_are_read_together_and_a_damaged_one_is_left_out() {
+    let disk = SimDisk::new(1);
+    let mut log = log(&disk);
+    let mut extents: Vec<_> =
+        (0..20u8).map(|i| log.append(HEADER, 900, |_, buffer| buffer.extend([i; 900]))).collect();
+    log.write().unwrap();
+    let bad = extents[2];
+    disk.inject(Fault::FlipBit { file: "log-00000000000000000000".into(), byte: bad.at.0 + 60 });
+    extents.push(Extent { at: LogOffset(1 << 40), length: 900 });
+    extents.push(Extent { length: 899, ..extents[4] });
+    extents.reverse();
+    let read = log.reader().read_many(&disk, &extents);
+    for (i, read) in read.into_iter().rev().enumerate() {
+        let expected = (i < 20 && i != 2).then(|| vec![i as u8; 900]);
+        assert_eq!(read.as_deref(), expected.as_deref(), "{i}");
+    }
+}
+
+#[test]
 fn places_and_lengths_from_outside_are_answered_not_believed() {
     let disk = SimDisk::new(1);
     let mut log = log(&disk);
