@@ -1,6 +1,6 @@
 //! Append: the one place where messages enter the log, and the indexes are told of them.
 
-use crate::Broker;
+use crate::{Broker, dedup};
 use journal::{Extent, Header, Kind};
 use model::{LogOffset, Message, QueueId, QueueOffset, Timestamp, Topic, TopicId};
 use std::borrow::Cow;
@@ -89,13 +89,14 @@ impl Broker {
         })
     }
 
-    /// Appends the delivered copy of the parked message `parked`, whose record is `entry`.
+    /// Appends the delivered copy of the parked message `parked`, which `view` shows and whose record is `entry`.
     pub(crate) fn append_delivered(
         &mut self,
         topic: TopicId,
         queue_id: QueueId,
         entry: &timer::Entry,
         parked: &[u8],
+        view: &stored::View<'_>,
     ) {
         let queue_offset = self.store.queue_mut_or_new(topic, queue_id).max();
         let stored_at = self.now.wall;
@@ -106,9 +107,8 @@ impl Broker {
         let extent = self.log.append(header, length, |log_offset, into| {
             stored::deliver(parked, queue_id, queue_offset, log_offset, stored_at, into);
         });
-        let view = stored::View::parse(parked).expect("a parked message was checked when it was accepted");
         let was = Extent { at: entry.log_offset, length: entry.length };
-        self.index_delivered(topic, queue_id, extent, was, &view, stored_at);
+        self.index_delivered(topic, queue_id, extent, was, view, stored_at);
         self.traffic.delivered(self.now);
     }
 
@@ -158,21 +158,24 @@ impl Broker {
 /// Words of `KEYS` by which a message is found, at most.
 const KEYS_MAX: usize = 64;
 
-/// The keys a message is found by: its `UNIQ_KEY` and each word of `KEYS`.
+/// Where a message has the keys it is found by.
+const INDEXED: [&str; 3] = [property::UNIQ_KEY, property::KEYS, property::DUEMQ_DEDUP_KEY];
+
+/// The keys a message is found by: its `UNIQ_KEY`, each word of `KEYS`, and its `DUEMQ_DEDUP_KEY`.
 pub(crate) fn keys(message: &Message) -> Vec<String> {
-    split_keys(message.properties.get(property::UNIQ_KEY), message.properties.get(property::KEYS))
+    split_keys(INDEXED.map(|name| message.properties.get(name)))
 }
 
 /// The same, of a stored message.
 pub(crate) fn keys_of(view: &stored::View<'_>) -> Vec<String> {
-    split_keys(view.property(property::UNIQ_KEY), view.property(property::KEYS))
+    split_keys(view.properties_named(INDEXED))
 }
 
 /// Bytes of properties that a stored message may have: its delivery must yet be said on it.
 const PROPERTIES_MAX: usize = property::MAX_BYTES - 64;
 
 /// What the server itself says of a message, and must be able to.
-const KEPT: [&str; 12] = [
+const KEPT: [&str; 13] = [
     property::UNIQ_KEY,
     property::REAL_TOPIC,
     property::REAL_QID,
@@ -185,6 +188,7 @@ const KEPT: [&str; 12] = [
     property::WAIT,
     property::DLQ_ORIGIN_TOPIC,
     property::SHARDING_KEY,
+    property::DUEMQ_DEDUP_KEY,
 ];
 
 /// The message as it can be stored. What came in was measured; what the server adds on its later ways (a retry,
@@ -206,9 +210,10 @@ pub(crate) fn fitting(message: &Message) -> Cow<'_, Message> {
     Cow::Owned(message)
 }
 
-fn split_keys(unique: Option<&str>, keys: Option<&str>) -> Vec<String> {
+fn split_keys([unique, keys, dedup]: [Option<&str>; 3]) -> Vec<String> {
     let words = keys.into_iter().flat_map(str::split_whitespace).take(KEYS_MAX);
-    let mut all: Vec<String> = unique.into_iter().chain(words).map(str::to_owned).collect();
+    let named = unique.into_iter().chain(words).map(str::to_owned);
+    let mut all: Vec<String> = named.chain(dedup.map(dedup::index_key)).collect();
     all.sort_unstable();
     all.dedup();
     all

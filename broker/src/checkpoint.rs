@@ -39,11 +39,34 @@ pub(crate) struct Checkpoints {
     pause: Option<(Monotonic, Duration)>,
     /// Why, in words.
     failure: Option<String>,
+    /// Places where checkpoints began, and when: the latest of those that are old, and all since.
+    marks: Vec<(LogOffset, Timestamp)>,
 }
 
 impl Checkpoints {
     pub(crate) fn new(last: Manifest, now: Now) -> Self {
-        Self { generation: last.generation, last: Arc::new(last), began: now.monotonic, ..Self::default() }
+        let marks = vec![(last.checkpoint, last.written_at)];
+        Self {
+            generation: last.generation,
+            last: Arc::new(last),
+            began: now.monotonic,
+            marks,
+            ..Self::default()
+        }
+    }
+
+    /// A place of the log before which all had been there for `age`, as far up as is known.
+    pub(crate) fn old_before(&self, now: Timestamp, age: Duration) -> LogOffset {
+        let age_ms = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+        let old = self.marks.iter().rev().find(|(_, at)| now.millis_since(*at) >= age_ms);
+        old.map_or(LogOffset(0), |(place, _)| *place)
+    }
+
+    /// Remembers where a checkpoint began, and forgets what is of no use to those who ask for that `age`.
+    fn mark(&mut self, now: Timestamp, age: Duration) {
+        self.marks.push((self.last.checkpoint, self.last.written_at));
+        let old = self.old_before(now, age);
+        self.marks.retain(|(place, _)| *place >= old);
     }
 
     /// Whether one is under way.
@@ -302,6 +325,7 @@ impl Broker {
                 self.store.saved(&job.parts);
                 self.keys.saved();
                 self.checkpoints.last = Arc::new(manifest);
+                self.checkpoints.mark(self.now.wall, self.config.dedup_window);
                 self.checkpoints.pause = None;
                 self.checkpoints.failure = None;
                 self.stats.checkpoints += 1;

@@ -39,6 +39,12 @@ pub struct Config {
     pub auto_create_groups: bool,
     /// Queues of a topic made by a send, at most.
     pub default_queues: u32,
+    /// Messages that may wait for their moment; `None` for no limit.
+    pub pending_max: Option<u64>,
+    /// Messages of one topic that may.
+    pub pending_per_topic_max: Option<u64>,
+    /// How long a message keeps its `DUEMQ_DEDUP_KEY` after its delivery, or after it was stored to be delivered at once.
+    pub dedup_window: Duration,
     /// Bytes written and not yet synced, beyond which deliveries pause.
     pub unsynced_bytes_max: u64,
     /// Topics beyond which no send makes one, nor a pop a retry topic: its messages come again from their own queue.
@@ -90,7 +96,10 @@ impl Config {
             auto_create_topics: true,
             auto_create_groups: true,
             default_queues: 8,
-            unsynced_bytes_max: 16 << 20,
+            pending_max: None,
+            pending_per_topic_max: None,
+            dedup_window: Duration::from_mins(10),
+            unsynced_bytes_max: 4 << 20,
             topics_max: 100_000,
             groups_max: 50_000,
             locks_max: 1_000_000,
@@ -135,7 +144,9 @@ pub(crate) const STAGE_AHEAD_MS: i64 = 2000;
 /// Messages whose bytes are read ahead at one time, at most.
 pub(crate) const STAGE_MAX: usize = 4096;
 /// Bytes read ahead at one time, at most; one message always fits.
-pub(crate) const STAGE_BYTES_MAX: usize = 64 << 20;
+pub(crate) const STAGE_BYTES: usize = 8 << 20;
+/// Bytes read ahead and not yet delivered, beyond which no more are.
+pub(crate) const STAGED_BYTES_MAX: usize = 128 << 20;
 /// How often, in ms, it is looked at what falls due soon.
 pub(crate) const STAGE_STEP_MS: i64 = 100;
 /// Leases that one tick ends, at most.

@@ -4,7 +4,7 @@
 //! messages leave in the order (moment, acceptance); one whose bytes are not there yet holds up those behind
 //! it, so that the order of a queue never breaks.
 
-use crate::config::{STAGE_AHEAD_MS, STAGE_BYTES_MAX, STAGE_MAX, STAGE_STEP_MS};
+use crate::config::{STAGE_AHEAD_MS, STAGE_BYTES, STAGE_MAX, STAGE_STEP_MS, STAGED_BYTES_MAX};
 use crate::look_up::LookUpError;
 use crate::read::Then;
 use crate::work::Wanted;
@@ -12,25 +12,53 @@ use crate::{Broker, Budget};
 use bytes::Bytes;
 use journal::Extent;
 use model::{LogOffset, Monotonic, Now, QueueId, Timestamp, TopicId};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
-use timer::Entry;
+use timer::{Entry, Key};
 use wire::stored::View;
 
 /// What has been taken from the timer and not yet been appended, and bytes read ahead.
 #[derive(Debug, Default)]
 pub(crate) struct DueQueue {
     due: VecDeque<Entry>,
+    /// The moment at which it was last taken from the timer.
+    taken_at: Timestamp,
     /// What is due and was taken, whose topic nobody may write to: by topic, in the order in which it was taken.
     held: BTreeMap<TopicId, Vec<Entry>>,
-    staged: BTreeMap<LogOffset, Bytes>,
+    staged: Staged,
     /// Whether a read for deliveries is out; one at a time.
     reading: bool,
-    /// Up to which moment all that was then in the timer has been read ahead.
-    staged_to: Timestamp,
+    /// What was called back or moved while it is out, and is not to be kept.
+    gone: BTreeSet<LogOffset>,
+    /// Up to which entry the timer has been looked through for what is to be read ahead.
+    looked_to: Key,
+    /// Whether that is as far as it is read ahead, or only as much as was read at a time.
+    looked_all: bool,
     /// When to try again after a read that failed, and how long the pause was.
     pause: Option<(Monotonic, Duration)>,
+}
+
+/// Bytes read ahead.
+#[derive(Debug, Default)]
+struct Staged {
+    messages: BTreeMap<LogOffset, Bytes>,
+    /// Of all messages together.
+    bytes: usize,
+    /// Whether what the read that is out brings back is not to be kept.
+    is_void: bool,
+}
+
+impl Staged {
+    fn insert(&mut self, at: LogOffset, message: Bytes) {
+        self.bytes += message.len();
+        let old = self.messages.insert(at, message);
+        self.bytes -= old.map_or(0, |old| old.len());
+    }
+
+    fn remove(&mut self, at: LogOffset) {
+        self.bytes -= self.messages.remove(&at).map_or(0, |old| old.len());
+    }
 }
 
 impl DueQueue {
@@ -52,9 +80,18 @@ impl DueQueue {
         counts
     }
 
+    /// How many messages of one topic have not left yet. Looks at each that is not held.
+    pub(crate) fn count(&self, topic: TopicId) -> u64 {
+        let due = self.due.iter().filter(|entry| entry.topic == topic).count();
+        (due + self.held.get(&topic).map_or(0, Vec::len)) as u64
+    }
+
     /// Takes out the message at `at`, where it has not left yet.
     pub(crate) fn remove(&mut self, at: LogOffset) -> Option<Entry> {
-        self.staged.remove(&at);
+        self.staged.remove(at);
+        if self.reading {
+            self.gone.insert(at);
+        }
         if let Some(place) = self.due.iter().position(|entry| entry.log_offset == at) {
             return self.due.remove(place);
         }
@@ -64,8 +101,9 @@ impl DueQueue {
         })
     }
 
-    pub(crate) fn contains(&self, at: LogOffset) -> bool {
-        self.entries().any(|entry| entry.log_offset == at)
+    /// The message at `at`, where it has not left yet.
+    pub(crate) fn get(&self, at: LogOffset) -> Option<&Entry> {
+        self.entries().find(|entry| entry.log_offset == at)
     }
 
     /// What has not left yet, held or not.
@@ -73,9 +111,16 @@ impl DueQueue {
         self.due.iter().chain(self.held.values().flatten())
     }
 
+    /// Forgets what was read ahead, for what of it no longer waits: the rest is read again.
+    pub(crate) fn forget_staged(&mut self) {
+        // What comes back of a read that is out is of before.
+        self.staged = Staged { is_void: self.reading, ..Staged::default() };
+        (self.looked_to, self.looked_all) = (timer::FIRST, false);
+    }
+
     /// The bytes of a message, where they were read ahead.
     pub(crate) fn staged(&self, extent: Extent) -> Option<Bytes> {
-        self.staged.get(&extent.at).cloned()
+        self.staged.messages.get(&extent.at).cloned()
     }
 }
 
@@ -97,16 +142,18 @@ impl Broker {
             let Some(entry) = self.due.due.front().copied() else {
                 break;
             };
+            if self.topics.by_id(entry.topic).is_some_and(|topic| !topic.permission.writable()) {
+                self.due.due.pop_front();
+                self.due.staged.remove(entry.log_offset);
+                self.due.held.entry(entry.topic).or_default().push(entry);
+                continue;
+            }
             let Some(parked) = self.in_memory(extent_of(&entry)) else {
                 self.stats.unstaged += 1;
                 break;
             };
             self.due.due.pop_front();
-            self.due.staged.remove(&entry.log_offset);
-            if self.topics.by_id(entry.topic).is_some_and(|topic| !topic.permission.writable()) {
-                self.due.held.entry(entry.topic).or_default().push(entry);
-                continue;
-            }
+            self.due.staged.remove(entry.log_offset);
             self.deliver_one(&entry, &parked);
             messages += 1;
             bytes += parked.len();
@@ -127,7 +174,7 @@ impl Broker {
     /// After the clock was set back, what was due and has not left yet waits again.
     fn put_back_what_is_no_longer_due(&mut self) {
         let now = self.now.wall;
-        if self.due.due.iter().any(|entry| entry.deliver_at > now) {
+        if now < std::mem::replace(&mut self.due.taken_at, now) {
             let (due, waits): (VecDeque<Entry>, VecDeque<Entry>) =
                 self.due.due.drain(..).partition(|entry| entry.deliver_at <= now);
             self.due.due = due;
@@ -180,7 +227,7 @@ impl Broker {
         let view = View::parse(parked).expect("a parked message was checked when it was accepted");
         let queue_id = QueueId(view.queue_id().0 % queues);
         assert!(entry.deliver_at <= self.now.wall, "a message due {} at {}", entry.deliver_at, self.now.wall);
-        self.append_delivered(topic, queue_id, entry, parked);
+        self.append_delivered(topic, queue_id, entry, parked, &view);
         self.stats.delivered += 1;
         let late = self.now.wall.millis_since(entry.deliver_at);
         self.stats.lateness_max_ms = self.stats.lateness_max_ms.max(late);
@@ -191,27 +238,10 @@ impl Broker {
         if self.due.reading {
             return;
         }
-        let mut missing: Vec<Entry> = Vec::new();
-        let stuck = self.due.due.front().is_some_and(|entry| self.in_memory(extent_of(entry)).is_none());
-        if stuck {
-            missing.extend(self.due.due.iter().filter(|entry| self.in_memory(extent_of(entry)).is_none()));
+        let mut missing = self.missing_of_due();
+        if missing.is_empty() {
+            missing = self.missing_ahead();
         }
-        let soon = self.now.wall.checked_add_millis(STAGE_AHEAD_MS).unwrap_or(self.now.wall);
-        // Looked at in steps: what is scheduled in between is recent, and so in memory.
-        if soon.millis_since(self.due.staged_to) >= STAGE_STEP_MS || soon < self.due.staged_to {
-            let ahead = self.timer.due_within(soon, STAGE_MAX);
-            self.due.staged_to = match ahead.last() {
-                Some(last) if ahead.len() == STAGE_MAX => last.deliver_at,
-                _ => soon,
-            };
-            missing.extend(ahead.iter().filter(|entry| self.in_memory(extent_of(entry)).is_none()));
-        }
-        let mut bytes = 0;
-        missing.truncate(STAGE_MAX);
-        missing.retain(|entry| {
-            bytes += entry.length as usize;
-            bytes <= STAGE_BYTES_MAX || bytes == entry.length as usize
-        });
         if !missing.is_empty() {
             self.due.reading = true;
             let places = missing.iter().map(|entry| entry.log_offset).collect();
@@ -220,12 +250,63 @@ impl Broker {
         }
     }
 
+    /// What is due and not in memory, where that holds up the others: as much as is read at a time.
+    fn missing_of_due(&self) -> Vec<Entry> {
+        let is_missing = |entry: &&Entry| self.in_memory(extent_of(entry)).is_none();
+        if !self.due.due.front().as_ref().is_some_and(is_missing) {
+            return Vec::new();
+        }
+        let mut bytes = 0;
+        let fits = |entry: &&Entry| {
+            bytes += entry.length as usize;
+            bytes <= STAGE_BYTES || bytes == entry.length as usize
+        };
+        self.due.due.iter().filter(is_missing).take_while(fits).take(STAGE_MAX).copied().collect()
+    }
+
+    /// What falls due soon and is not in memory: as much as is read at a time, from where the last look ended.
+    fn missing_ahead(&mut self) -> Vec<Entry> {
+        let mut missing = Vec::new();
+        let soon = self.now.wall.checked_add_millis(STAGE_AHEAD_MS).unwrap_or(self.now.wall);
+        if soon < self.due.looked_to.0 {
+            self.due.looked_to = (self.now.wall, LogOffset(0)); // the clock was set back
+        }
+        // Looked at in steps: what is scheduled in between is recent, and so in memory.
+        let is_time = !self.due.looked_all || soon.millis_since(self.due.looked_to.0) >= STAGE_STEP_MS;
+        if !is_time || self.due.staged.bytes >= STAGED_BYTES_MAX {
+            return missing;
+        }
+        let mut bytes = 0;
+        let ahead = self.timer.due_from(self.due.looked_to, soon, STAGE_MAX);
+        self.due.looked_all = ahead.len() < STAGE_MAX;
+        for entry in ahead {
+            let is_missing = self.in_memory(extent_of(&entry)).is_none();
+            bytes += if is_missing { entry.length as usize } else { 0 };
+            if bytes > STAGE_BYTES && !missing.is_empty() {
+                self.due.looked_all = false;
+                return missing;
+            }
+            self.due.looked_to = (entry.deliver_at, LogOffset(entry.log_offset.0 + 1));
+            missing.extend(is_missing.then_some(entry));
+        }
+        if self.due.looked_all {
+            self.due.looked_to = (soon, LogOffset(u64::MAX));
+        }
+        missing
+    }
+
     /// Bytes read ahead have come; or not, then it is tried again, with a growing pause, for ever.
     pub(crate) fn staged(&mut self, places: Vec<LogOffset>, bytes: Result<Vec<Bytes>, LookUpError>) {
         self.due.reading = false;
+        let gone = std::mem::take(&mut self.due.gone);
+        let is_void = std::mem::take(&mut self.due.staged.is_void);
         match bytes {
             Ok(bytes) => {
-                self.due.staged.extend(places.into_iter().zip(bytes));
+                for (place, message) in places.into_iter().zip(bytes) {
+                    if !is_void && !gone.contains(&place) {
+                        self.due.staged.insert(place, message);
+                    }
+                }
                 self.due.pause = None;
             }
             Err(_) => self.pause_deliveries(),
@@ -244,7 +325,8 @@ impl Broker {
         if let Some((at, _)) = self.due.pause.filter(|(at, _)| *at > now.monotonic && !self.due.reading) {
             return Some(at.since(now.monotonic));
         }
-        if self.deliveries_pause() || (self.due.reading && !self.due.due.is_empty()) {
+        let is_missing = |entry: &Entry| self.in_memory(extent_of(entry)).is_none();
+        if self.deliveries_pause() || (self.due.reading && self.due.due.front().is_some_and(is_missing)) {
             return None; // what it waits for comes back as work done
         }
         if !self.due.due.is_empty() {

@@ -21,6 +21,7 @@ mod checkpoint;
 mod client;
 mod config;
 mod count_pending;
+mod dedup;
 mod delete;
 mod deliver;
 mod filter;
@@ -43,6 +44,7 @@ mod pop_retry;
 mod progress;
 mod pull;
 mod query;
+mod quota;
 mod read;
 mod recall;
 mod recall_by_key;
@@ -104,7 +106,7 @@ pub use recall_by_key::{RecallByKey, RecalledByKey};
 pub use recover::Recovered;
 pub use renew::{GetRenewed, Renew, RenewError, Renewed};
 pub use request::{Reply, Request, RequestId, Verb};
-pub use reschedule::{Reschedule, RescheduleError, Rescheduled};
+pub use reschedule::{Moved, NewMoment, Reschedule, RescheduleError, Rescheduled};
 pub use reset::{CloneOffsets, ResetOffset, ResetOffsetError, ResetTo};
 pub use resume::{ResumeHalf, ResumeHalfError};
 pub use runtime::{Configure, GetRuntime, Runtime};
@@ -147,6 +149,7 @@ pub struct Broker {
     offsets: store::Offsets,
     offsets_at: Option<model::Monotonic>,
     keys: store::Keys,
+    keyed: dedup::KeyedSends,
     checkpoints: checkpoint::Checkpoints,
     timer: timer::Timer,
     topics: topic::Topics,

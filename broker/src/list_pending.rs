@@ -16,7 +16,7 @@ use model::{LogOffset, Timestamp, TopicId, TopicName};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use timer::{Catalog, Entry, Key, Range, Scan};
+use timer::{Catalog, Entry, Key, Range, Scan, Stale};
 use wire::stored::View;
 
 /// A question for messages that wait.
@@ -74,6 +74,8 @@ impl PendingPlace {
 pub struct PendingMessage {
     /// When it is due, and its place among equals.
     pub place: PendingPlace,
+    /// The delay level it was sent with; 0 where it was sent with a time.
+    pub level: u8,
     /// It, as stored.
     pub bytes: Bytes,
 }
@@ -272,8 +274,11 @@ impl Broker {
                 (pending || taken.contains(&entry.log_offset)) && self.topics.by_id(entry.topic).is_some()
             };
             let messages = found.into_iter().filter(|(entry, _)| waits(entry));
-            let messages =
-                messages.map(|(entry, bytes)| PendingMessage { place: PendingPlace::of(entry.key()), bytes });
+            let messages = messages.map(|(entry, bytes)| PendingMessage {
+                place: PendingPlace::of(entry.key()),
+                level: entry.level,
+                bytes,
+            });
             PendingPage { messages: messages.collect(), next: next.map(PendingPlace::of), is_cut: false }
         });
         self.reply(id, Reply::ListPending(answer));
@@ -304,18 +309,14 @@ impl Broker {
             let is_one = KeyIn::Both.matches(&view, name, key);
             let Some(at) = deliver_at(&view).filter(|_| is_one) else { continue };
             let place = PendingPlace { deliver_at: at, log_offset: view.log_offset() };
-            let waits = match self.timer.is_pending(at, place.log_offset) {
-                _ if self.due.contains(place.log_offset) => true,
-                Some(waits) => waits,
-                // The files it was looked up in tell that it waits, if they still are those that count.
-                None if candidate.entry.is_some() && Arc::ptr_eq(self.timer.catalog(), &found.catalog) => {
-                    true
-                }
-                None => return self.list_of_key(id, topic, ask, of_key),
+            let entry = match self.still_waits(&view, &candidate, &found.catalog) {
+                Ok(Some(entry)) => entry,
+                Ok(None) => continue,
+                Err(Stale) => return self.list_of_key(id, topic, ask, of_key),
             };
             let in_time = (ask.from..=ask.until).contains(&at);
-            if waits && in_time && ask.after.is_none_or(|after| place > after) {
-                messages.push(PendingMessage { place, bytes: candidate.bytes });
+            if in_time && ask.after.is_none_or(|after| place > after) {
+                messages.push(PendingMessage { place, level: entry.level, bytes: candidate.bytes });
             }
         }
         let max = (ask.max as usize).clamp(1, PAGE_MAX);

@@ -7,6 +7,7 @@
 use crate::Broker;
 use crate::manifest::{self, KEYS, Manifest, PENDING};
 use crate::read::Then;
+use crate::recall::deliver_at;
 use crate::work::{Wanted, read_body};
 use bytes::Bytes;
 use env::Disk;
@@ -15,7 +16,7 @@ use model::{LogOffset, Timestamp, TopicId, TopicName};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::{Found, key_run};
-use timer::{Catalog, Entry};
+use timer::{Catalog, Entry, Stale};
 use wire::property;
 use wire::stored::View;
 
@@ -40,6 +41,17 @@ pub(crate) struct LookedUp {
     /// Where to look on for more that waits: before this place in the log; `None` where all was looked at. Told by a
     /// look for what waits only.
     pub(crate) older: Option<LogOffset>,
+}
+
+impl LookedUp {
+    /// How many of them have the key there and can be read already.
+    pub(crate) fn visible(&self, key_in: KeyIn, topic: &TopicName, key: &str) -> u64 {
+        let is_one = |candidate: &&Candidate| {
+            let view = View::parse(&candidate.bytes);
+            !candidate.parked && view.is_ok_and(|view| key_in.matches(&view, topic, key))
+        };
+        self.candidates.iter().filter(is_one).count() as u64
+    }
 }
 
 /// Why a look-up gave nothing.
@@ -80,12 +92,14 @@ pub(crate) struct LookUp {
 pub(crate) struct Limit {
     pub(crate) candidates: usize,
     pub(crate) bytes: usize,
+    /// Of what can be read already, nothing before this place in the log need be looked at.
+    pub(crate) visible_from: LogOffset,
 }
 
 /// Copies of one id that are looked at, at most: a producer's retries make a few.
-pub(crate) const COPIES: Limit = Limit { candidates: 256, bytes: 64 << 20 };
+pub(crate) const COPIES: Limit = Limit { candidates: 256, bytes: 64 << 20, visible_from: LogOffset(0) };
 /// Messages of one key that are looked at, at most.
-pub(crate) const OF_KEY: Limit = Limit { candidates: 1024, bytes: 64 << 20 };
+pub(crate) const OF_KEY: Limit = Limit { candidates: 1024, bytes: 64 << 20, visible_from: LogOffset(0) };
 
 /// Where a message has a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +187,7 @@ impl LookUp {
         disk: &dyn Disk,
     ) -> Result<(), LookUpError> {
         let hash = store::key_hash(self.topic, &self.key);
-        for file in self.manifest.keys.iter().rev() {
+        for file in self.manifest.keys.iter().rev().take_while(|file| file.to > self.limit.visible_from) {
             let lines =
                 key_run::find(disk, &manifest::name(KEYS, file.generation), hash, self.limit.candidates)?;
             for line in lines.into_iter().filter(|line| line.at >= self.first) {
@@ -215,6 +229,25 @@ impl LookUp {
 }
 
 impl Broker {
+    /// What the timer knows of a message that was looked up as one that waits, and that `view` shows; `None` where it waits
+    /// no longer. [`Stale`] where the files that told so count no more: look again.
+    pub(crate) fn still_waits(
+        &self,
+        view: &View<'_>,
+        candidate: &Candidate,
+        catalog: &Arc<Catalog>,
+    ) -> Result<Option<Entry>, Stale> {
+        let (at, Some(moment)) = (view.log_offset(), deliver_at(view)) else { return Ok(None) };
+        if let Some(entry) = self.due.get(at).or_else(|| self.timer.entry((moment, at))) {
+            return Ok(Some(*entry));
+        }
+        match (self.timer.is_pending(moment, at), candidate.entry) {
+            (Some(_), _) => Ok(None),
+            (None, Some(entry)) if Arc::ptr_eq(self.timer.catalog(), catalog) => Ok(Some(entry)),
+            (None, _) => Err(Stale),
+        }
+    }
+
     /// Looks for a topic's messages that may have the key, and goes on with `then`: at once where no file has to
     /// be read.
     pub(crate) fn look_up(&mut self, topic: TopicId, key: &str, limit: Limit, then: Then) {

@@ -65,7 +65,8 @@ const QUERY_BYTES_MAX: usize = 16 << 20;
 const QUERY_MAX: usize = 64;
 
 /// Candidates of a key that are looked at, at most.
-const LOOKED_AT: Limit = Limit { candidates: 4 * QUERY_MAX, bytes: QUERY_BYTES_MAX };
+const LOOKED_AT: Limit =
+    Limit { candidates: 4 * QUERY_MAX, bytes: QUERY_BYTES_MAX, visible_from: LogOffset(0) };
 
 impl Broker {
     pub(crate) fn query(&mut self, id: RequestId, ask: &Query) {
@@ -134,7 +135,7 @@ impl Broker {
         let (Some(topic), Some(at)) = (self.topics.by_name(view.topic()), deliver_at(&view)) else {
             return false;
         };
-        if self.due.contains(view.log_offset()) {
+        if self.due.get(view.log_offset()).is_some() {
             return true;
         }
         self.timer.is_pending(at, view.log_offset()).unwrap_or_else(|| {
@@ -191,7 +192,7 @@ impl Broker {
             return Known::Yes;
         }
         let Some(moment) = deliver_at(&view) else { return Known::No };
-        if self.due.contains(at) || self.timer.is_pending(moment, at) == Some(true) {
+        if self.due.get(at).is_some() || self.timer.is_pending(moment, at) == Some(true) {
             return Known::Yes;
         }
         let words = view.property(property::KEYS).into_iter().flat_map(str::split_whitespace);

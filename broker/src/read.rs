@@ -36,8 +36,13 @@ pub(crate) enum Then {
     RecallByKey(RequestId, TopicId, crate::RecallByKey, crate::RecalledByKey, LogOffset),
     /// What of it can be read already is counted, and the recall answered.
     CountVisible(RequestId, TopicId, crate::RecallByKey, crate::RecalledByKey),
-    /// A message is given another moment; whether a copy of it has been already.
-    Reschedule(RequestId, TopicId, crate::Reschedule, bool),
+    /// Messages are stored, unless others of their keys are there. Of the hash of their keys, looked for in that topic by
+    /// that key, of which memory knew up to that place.
+    SendKeyed(u64, TopicId, String, Option<LogOffset>),
+    /// What waits under a key is given another moment; so much of it was already.
+    Reschedule(RequestId, TopicId, Box<crate::reschedule::Moving>),
+    /// What of it can be read already is counted, and the request answered.
+    CountTooLate(RequestId, TopicId, Box<crate::reschedule::Moving>),
     /// Messages of a key that wait are told.
     ListOfKey(RequestId, TopicId, crate::ListPending, Box<crate::list_pending::OfKey>),
     /// A page of what waits is told.
@@ -131,7 +136,11 @@ impl Broker {
             Then::RecallByKey(id, topic, ask, done, before) => {
                 self.recall_by_key_read(id, topic, ask, done, before, found);
             }
-            Then::Reschedule(id, topic, ask, moved) => self.reschedule_read(id, topic, ask, moved, found),
+            Then::SendKeyed(hash, topic, key, newest) => {
+                self.send_keyed_read(hash, topic, key, newest, found);
+            }
+            Then::Reschedule(id, topic, moving) => self.reschedule_read(id, topic, moving, found),
+            Then::CountTooLate(id, topic, moving) => self.too_late_counted(id, topic, *moving, found),
             Then::ListOfKey(id, topic, ask, of_key) => self.list_of_key_read(id, topic, ask, *of_key, found),
             Then::CountVisible(id, topic, ask, done) => self.visible_counted(id, topic, &ask, done, found),
             Then::Query(id, ask) => self.query_read(id, &ask, found),
@@ -160,7 +169,9 @@ impl Broker {
             | Then::RecallByMessage(..)
             | Then::RecallByKey(..)
             | Then::CountVisible(..)
+            | Then::SendKeyed(..)
             | Then::Reschedule(..)
+            | Then::CountTooLate(..)
             | Then::ListOfKey(..)
             | Then::ListPending(..)
             | Then::Histogram(..)

@@ -188,8 +188,15 @@ impl Broker {
             unique_key: own,
             recall_handle: None,
             remark: None,
+            duplicate: false,
         };
         Ok((topic.id, Recall { topic: topic.name, handle }, Box::new(sent)))
+    }
+
+    /// The handle by which a message of this broker's is called back.
+    pub(crate) fn recall_handle(&self, topic: &str, deliver_at: Timestamp, unique_key: &str) -> String {
+        let (topic, broker) = (topic.to_owned(), self.config.broker_name.clone());
+        RecallHandle { topic, broker, deliver_at, unique_key: unique_key.to_owned() }.encode()
     }
 
     /// The copies were read: calls back those that still wait, whether there are any or not.

@@ -1,6 +1,6 @@
 //! Recall by key: whoever knows an id or a key of their own calls back what waits under it, without a handle.
 
-use crate::look_up::{Candidate, KeyIn, LookUpError, LookedUp, OF_KEY};
+use crate::look_up::{KeyIn, LookUpError, LookedUp, OF_KEY};
 use crate::read::Then;
 use crate::{Broker, RecallError, Reply, RequestId};
 use model::{LogOffset, TopicId, TopicName};
@@ -30,6 +30,13 @@ pub struct RecalledByKey {
     pub visible: u64,
     /// Whether more may wait: ask again.
     pub more: bool,
+}
+
+impl RecalledByKey {
+    /// The answer where it cannot go on: what was called back is told, and whoever asks for the rest hears why not.
+    fn ended(self, why: RecallError) -> Result<Self, RecallError> {
+        if self.recalled.is_empty() { Err(why) } else { Ok(Self { more: true, ..self }) }
+    }
 }
 
 /// Messages that one answer tells of, about: more are called back by the next.
@@ -87,7 +94,7 @@ impl Broker {
                 }
             },
         };
-        self.reply_safe(id, Reply::RecallByKey(Err(refused)));
+        self.reply_safe(id, Reply::RecallByKey(done.ended(refused)));
     }
 
     fn recall_all(
@@ -115,17 +122,15 @@ impl Broker {
         mut done: RecalledByKey,
         found: Result<LookedUp, LookUpError>,
     ) {
-        let answer = found.map_err(|error| RecallError::Unreadable { why: error.to_string() }).map(|found| {
-            let is_one = |candidate: &&Candidate| {
-                !candidate.parked
-                    && View::parse(&candidate.bytes)
-                        .is_ok_and(|view| KeyIn::unique(ask.unique).matches(&view, &ask.topic, &ask.key))
-            };
-            done.visible = found.candidates.iter().filter(is_one).count() as u64;
-            let was_recalled = || self.recalled.contains(topic, &ask.key, self.now.wall);
-            done.before = ask.unique && done.recalled.is_empty() && was_recalled();
-            done
-        });
+        let answer = match found {
+            Err(error) => done.ended(RecallError::Unreadable { why: error.to_string() }),
+            Ok(found) => {
+                done.visible = found.visible(KeyIn::unique(ask.unique), &ask.topic, &ask.key);
+                let was_recalled = || self.recalled.contains(topic, &ask.key, self.now.wall);
+                done.before = ask.unique && done.recalled.is_empty() && was_recalled();
+                Ok(done)
+            }
+        };
         self.reply_safe(id, Reply::RecallByKey(answer));
     }
 }

@@ -73,6 +73,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         offsets,
         offsets_at: None,
         keys,
+        keyed: crate::dedup::KeyedSends::default(),
         checkpoints: Checkpoints::new(manifest, now),
         timer,
         topics,

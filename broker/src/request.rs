@@ -106,7 +106,7 @@ verbs! {
     Recall(Recall) -> Result<Recalled, RecallError>;
     /// Call back what waits under an id or a key.
     RecallByKey(RecallByKey) -> Result<RecalledByKey, RecallError>;
-    /// Give a message that waits another moment.
+    /// Give what waits under an id or a key another moment.
     Reschedule(Reschedule) -> Result<Rescheduled, RescheduleError>;
     /// See messages that wait.
     ListPending(ListPending) -> Result<PendingPage, ListPendingError>;

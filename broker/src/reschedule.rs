@@ -1,48 +1,68 @@
-//! Reschedule: a message that waits is given another moment, and stays the same message.
+//! Reschedule: messages that wait are given another moment, and stay the same messages.
 //!
 //! One record says that the old one waits no longer and holds the message with its new moment, so a crash leaves the
 //! one or the other. Its place in the order is new, its `UNIQ_KEY` the same: old handles and ids go on to find it.
 
-use crate::look_up::{COPIES, KeyIn, LookUpError, LookedUp};
+use crate::look_up::{Candidate, KeyIn, LookUpError, LookedUp, OF_KEY};
 use crate::read::Then;
+use crate::send::in_days;
 use crate::{Broker, Reply, RequestId, schedule};
-use bytes::Bytes;
 use journal::{Extent, Header, Kind};
-use model::{QueueOffset, Timestamp, TopicId, TopicName};
+use model::{LogOffset, QueueOffset, Timestamp, TopicId, TopicName};
+use std::collections::BTreeSet;
 use timer::Stale;
-use wire::recall_handle::RecallHandle;
+use wire::property;
 use wire::stored::{self, View};
 
-/// A message to be given another moment.
+/// Messages to be given another moment.
 #[derive(Clone, Debug)]
 pub struct Reschedule {
-    /// The topic it was sent to.
+    /// The topic they were sent to.
     pub topic: TopicName,
+    /// Their `UNIQ_KEY`, or a word of their `KEYS`.
+    pub key: String,
+    /// Whether `key` is the `UNIQ_KEY`, and no word of `KEYS` counts.
+    pub unique: bool,
+    /// When they are wanted.
+    pub to: NewMoment,
+    /// Only those that lie before this place in the log: where the answer before ended.
+    pub before: Option<LogOffset>,
+}
+
+/// A moment to be delivered at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewMoment {
+    /// Then; now, where it has passed.
+    At(Timestamp),
+    /// So many ms from when it is asked for; now, where that is none.
+    In(i64),
+}
+
+/// What became of the messages of a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rescheduled {
+    /// Those that waited, and wait for the new moment now. At most about 1000.
+    pub moved: Vec<Moved>,
+    /// The new moment.
+    pub deliver_at: Timestamp,
+    /// Whether nothing waited under it, and it is the `UNIQ_KEY` of one that was called back.
+    pub recalled: bool,
+    /// How many of the newest 1024 can be read already: it is too late for them.
+    pub visible: u64,
+    /// More may wait that lie before this place in the log: ask again.
+    pub older: Option<LogOffset>,
+}
+
+/// A message that has another moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
     /// Its `UNIQ_KEY`.
     pub unique_key: String,
-    /// When it is wanted; a moment that has passed is now.
-    pub deliver_at: Timestamp,
+    /// The moment it had.
+    pub from: Timestamp,
 }
 
-/// What became of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rescheduled {
-    /// It is delivered then, and not at the moment it had.
-    Moved {
-        /// The moment.
-        deliver_at: Timestamp,
-        /// A handle that names it; those from before do as well.
-        recall_handle: String,
-    },
-    /// It was called back.
-    Recalled,
-    /// It was delivered already.
-    TooLate,
-    /// Nothing of that id waits, nor is known to have waited.
-    Unknown,
-}
-
-/// Why a message is not given another moment. It has the one it had.
+/// Why messages are not given another moment. They have the one they had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RescheduleError {
     /// The caller's: the topic does not exist.
@@ -52,10 +72,8 @@ pub enum RescheduleError {
         topic: TopicName,
     },
     /// The caller's: further ahead than is taken.
-    #[error("deliver_at {deliver_at} is {ahead_ms} ms ahead, the limit is {limit_ms}")]
+    #[error("the new moment is {ahead_ms} ms ahead; the limit is {limit_ms} ms{}", in_days(*limit_ms))]
     TooFar {
-        /// The moment.
-        deliver_at: Timestamp,
         /// How far ahead it is.
         ahead_ms: i64,
         /// The limit.
@@ -75,104 +93,112 @@ pub enum RescheduleError {
     },
 }
 
+/// Messages that one answer tells of, about: more are moved by the next.
+const ANSWER: usize = 1000;
+
+/// A request as far as it has been carried out.
+#[derive(Debug)]
+pub(crate) struct Moving {
+    ask: Reschedule,
+    done: Rescheduled,
+    /// Where the records lie that were written for it: they are not to be moved again.
+    placed: BTreeSet<LogOffset>,
+    before: LogOffset,
+}
+
 impl Broker {
     pub(crate) fn reschedule(&mut self, id: RequestId, ask: Reschedule) {
         match self.may_reschedule(&ask) {
-            Ok(topic) => self.look_for_copies(id, topic, ask, false),
+            Ok((topic, deliver_at)) => {
+                let before = ask.before.unwrap_or(LogOffset(u64::MAX));
+                let done = Rescheduled { deliver_at, ..Rescheduled::default() };
+                let moving = Moving { ask, done, placed: BTreeSet::new(), before };
+                self.move_older(id, topic, Box::new(moving));
+            }
             Err(refused) => self.reply_now(id, Reply::Reschedule(Err(refused))),
         }
     }
 
-    fn may_reschedule(&self, ask: &Reschedule) -> Result<TopicId, RescheduleError> {
+    fn may_reschedule(&self, ask: &Reschedule) -> Result<(TopicId, Timestamp), RescheduleError> {
         if let Some(why) = self.unwritable() {
             return Err(RescheduleError::Unavailable { why });
         }
-        let (ahead_ms, limit_ms) = (ask.deliver_at.millis_since(self.now.wall), self.config.max_delay_ms);
-        if ahead_ms > limit_ms {
-            return Err(RescheduleError::TooFar { deliver_at: ask.deliver_at, ahead_ms, limit_ms });
-        }
-        let topic = self.topics.get(&ask.topic).map(|topic| topic.id);
+        let (now, limit_ms) = (self.now.wall, self.config.max_delay_ms);
+        let ahead_ms = match ask.to {
+            NewMoment::At(at) => at.as_millis().saturating_sub(now.as_millis()),
+            NewMoment::In(ms) => ms,
+        };
+        let deliver_at = now.checked_add_millis(ahead_ms.max(0)).filter(|_| ahead_ms <= limit_ms);
+        let Some(deliver_at) = deliver_at else {
+            return Err(RescheduleError::TooFar { ahead_ms, limit_ms });
+        };
+        let topic = self.topics.get(&ask.topic).map(|topic| (topic.id, deliver_at));
         topic.ok_or_else(|| RescheduleError::TopicUnknown { topic: ask.topic.clone() })
     }
 
-    /// `moved`: whether a copy has been given its moment already.
-    fn look_for_copies(&mut self, id: RequestId, topic: TopicId, ask: Reschedule, moved: bool) {
-        let key = ask.unique_key.clone();
-        self.look_up(topic, &key, COPIES, Then::Reschedule(id, topic, ask, moved));
+    /// Looks at what waits under the key and was not looked at yet.
+    fn move_older(&mut self, id: RequestId, topic: TopicId, moving: Box<Moving>) {
+        let (key, before) = (moving.ask.key.clone(), moving.before);
+        self.look_up_waiting(topic, &key, before, Then::Reschedule(id, topic, moving));
     }
 
-    /// The copies were read: moves those that still wait, and says what became of the message.
+    /// Messages of the key were read: moves those that wait, and looks on where there are older ones.
     pub(crate) fn reschedule_read(
         &mut self,
         id: RequestId,
         topic: TopicId,
-        ask: Reschedule,
-        mut moved: bool,
-        copies: Result<LookedUp, LookUpError>,
+        mut moving: Box<Moving>,
+        found: Result<LookedUp, LookUpError>,
     ) {
-        let answer = match (copies, self.unwritable()) {
-            (Err(error), _) => Err(RescheduleError::Unreadable { why: error.to_string() }),
-            (_, Some(why)) => Err(RescheduleError::Unavailable { why }),
-            (Ok(copies), None) => match self.move_copies(&ask, &copies, &mut moved) {
-                Ok(is_visible) => Ok(self.rescheduled(topic, &ask, moved, is_visible)),
-                // A checkpoint came in between. What has moved is moved again: it finds its moment as it is.
-                Err(Stale) => return self.look_for_copies(id, topic, ask, moved),
+        let refused = match (found, self.unwritable()) {
+            (Err(error), _) => RescheduleError::Unreadable { why: error.to_string() },
+            (_, Some(why)) => RescheduleError::Unavailable { why },
+            (Ok(found), None) => match (self.move_all(&mut moving, &found), found.older) {
+                // A checkpoint came in between. What has moved stays so.
+                (Err(Stale), _) => return self.move_older(id, topic, moving),
+                (Ok(()), Some(older)) if moving.done.moved.len() < ANSWER => {
+                    moving.before = older;
+                    return self.move_older(id, topic, moving);
+                }
+                (Ok(()), older) => {
+                    moving.done.older = older;
+                    let key = moving.ask.key.clone();
+                    return self.look_up(topic, &key, OF_KEY, Then::CountTooLate(id, topic, moving));
+                }
             },
         };
-        self.reply_safe(id, Reply::Reschedule(answer));
+        self.reply_safe(id, Reply::Reschedule(moving.ended(refused)));
     }
 
-    /// Moves what waits; tells whether there is a copy that consumers can read.
-    fn move_copies(&mut self, ask: &Reschedule, copies: &LookedUp, moved: &mut bool) -> Result<bool, Stale> {
-        let mut is_visible = false;
-        for copy in &copies.candidates {
-            let Ok(view) = View::parse(&copy.bytes) else { continue };
-            if !KeyIn::UniqueKey.matches(&view, &ask.topic, &ask.unique_key) {
+    fn move_all(&mut self, moving: &mut Moving, found: &LookedUp) -> Result<(), Stale> {
+        for candidate in &found.candidates {
+            let Ok(view) = View::parse(&candidate.bytes) else { continue };
+            let is_one = moving.key_in().matches(&view, &moving.ask.topic, &moving.ask.key);
+            if !is_one || moving.placed.contains(&view.log_offset()) {
                 continue;
             }
-            match copy.parked {
-                true => {
-                    *moved |= self.reschedule_one(&view, &copy.bytes, copy.entry.as_ref(), copies, ask)?;
-                }
-                false => is_visible = true,
+            if let Some((from, at)) = self.move_one(&view, candidate, found, moving.done.deliver_at)? {
+                let unique_key = view.property(property::UNIQ_KEY).unwrap_or_default().to_owned();
+                moving.done.moved.push(Moved { unique_key, from });
+                moving.placed.insert(at);
             }
         }
-        Ok(is_visible)
+        Ok(())
     }
 
-    fn rescheduled(&self, topic: TopicId, ask: &Reschedule, moved: bool, is_visible: bool) -> Rescheduled {
-        match (is_visible, moved) {
-            (true, _) => Rescheduled::TooLate,
-            (false, true) => {
-                let deliver_at = ask.deliver_at.max(self.now.wall);
-                let handle = RecallHandle {
-                    topic: ask.topic.to_string(),
-                    broker: self.config.broker_name.clone(),
-                    deliver_at,
-                    unique_key: ask.unique_key.clone(),
-                };
-                Rescheduled::Moved { deliver_at, recall_handle: handle.encode() }
-            }
-            (false, false) if self.recalled.contains(topic, &ask.unique_key, self.now.wall) => {
-                Rescheduled::Recalled
-            }
-            (false, false) => Rescheduled::Unknown,
-        }
-    }
-
-    /// Gives one message its new moment, where it waits.
-    fn reschedule_one(
+    /// Gives one message its new moment, where it waits; tells the old one, and where it lies now.
+    fn move_one(
         &mut self,
         view: &View<'_>,
-        bytes: &Bytes,
-        found: Option<&timer::Entry>,
-        copies: &LookedUp,
-        ask: &Reschedule,
-    ) -> Result<bool, Stale> {
-        let Ok((mut message, placed)) = stored::decode(bytes) else { return Ok(false) };
-        let Some(old) = self.take_pending(view, found, &copies.catalog)? else { return Ok(false) };
+        candidate: &Candidate,
+        found: &LookedUp,
+        deliver_at: Timestamp,
+    ) -> Result<Option<(Timestamp, LogOffset)>, Stale> {
+        let Ok((mut message, placed)) = stored::decode(&candidate.bytes) else { return Ok(None) };
+        let Some(old) = self.take_pending(view, candidate.entry.as_ref(), &found.catalog)? else {
+            return Ok(None);
+        };
         let topic = self.topics.by_id(old.topic).expect("what waits has a topic").clone();
-        let deliver_at = ask.deliver_at.max(self.now.wall);
         schedule::settle(&mut message.properties, Some(deliver_at));
         let due_ms = u64::try_from(deliver_at.as_millis()).expect("now is after the epoch");
         let header =
@@ -193,6 +219,42 @@ impl Broker {
             ..old
         });
         self.stats.rescheduled += 1;
-        Ok(true)
+        Ok(Some((old.deliver_at, extent.at)))
+    }
+
+    /// The newest messages of the key were read, those among them that can be read already.
+    pub(crate) fn too_late_counted(
+        &mut self,
+        id: RequestId,
+        topic: TopicId,
+        moving: Moving,
+        found: Result<LookedUp, LookUpError>,
+    ) {
+        let answer = match found {
+            Err(error) => moving.ended(RescheduleError::Unreadable { why: error.to_string() }),
+            Ok(found) => {
+                let visible = found.visible(moving.key_in(), &moving.ask.topic, &moving.ask.key);
+                let mut done = moving.done;
+                let was_recalled = || self.recalled.contains(topic, &moving.ask.key, self.now.wall);
+                done.recalled = done.moved.is_empty() && was_recalled();
+                Ok(Rescheduled { visible, ..done })
+            }
+        };
+        self.reply_safe(id, Reply::Reschedule(answer));
+    }
+}
+
+impl Moving {
+    /// The answer where it cannot go on: what has moved is told, and whoever asks for the rest hears why not.
+    fn ended(self, why: RescheduleError) -> Result<Rescheduled, RescheduleError> {
+        // What was written for it comes behind all that it has not looked at.
+        match self.placed.first() {
+            Some(&first) => Ok(Rescheduled { older: Some(first.min(self.before)), ..self.done }),
+            None => Err(why),
+        }
+    }
+
+    fn key_in(&self) -> KeyIn {
+        if self.ask.unique { KeyIn::UniqueKey } else { KeyIn::Both }
     }
 }

@@ -3,6 +3,7 @@
 use crate::traffic::Figures;
 use crate::{Broker, Flush, Reply, RequestId, Stats};
 use model::{LevelTable, LogOffset, QueueOffset, Timestamp, TopicName};
+use std::time::Duration;
 
 /// A question for how the broker does.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +59,12 @@ pub struct Configure {
     pub auto_create_groups: bool,
     /// Queues of a topic made by a send, at most.
     pub default_queues: u32,
+    /// Messages that may wait for their moment; `None` for no limit. Those that do go on.
+    pub pending_max: Option<u64>,
+    /// Messages of one topic that may.
+    pub pending_per_topic_max: Option<u64>,
+    /// How long a message keeps its `DUEMQ_DEDUP_KEY` after its delivery.
+    pub dedup_window: Duration,
 }
 
 impl Broker {
@@ -97,6 +104,9 @@ impl Broker {
             auto_create_topics,
             auto_create_groups,
             default_queues,
+            pending_max,
+            pending_per_topic_max,
+            dedup_window,
         } = ask;
         self.config.flush = flush;
         self.config.max_delay_ms = max_delay_ms;
@@ -106,6 +116,9 @@ impl Broker {
         self.config.auto_create_topics = auto_create_topics;
         self.config.auto_create_groups = auto_create_groups;
         self.config.default_queues = default_queues;
+        self.config.pending_max = pending_max;
+        self.config.pending_per_topic_max = pending_per_topic_max;
+        self.config.dedup_window = dedup_window;
         // The views of the levels and the template of new topics follow.
         if self.unwritable().is_none() {
             self.make_system_topics();

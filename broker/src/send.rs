@@ -2,11 +2,10 @@
 
 use crate::schedule::{self, Wanted};
 use crate::topic::reply_topic;
-use crate::{Broker, Reply, RequestId};
+use crate::{Broker, Reply, RequestId, dedup};
 use model::{
     LogOffset, Message, Properties, QueueId, QueueOffset, Topic, TopicKind, TopicName, is_system_topic,
 };
-use wire::recall_handle::RecallHandle;
 use wire::{message_id, property, sys_flag};
 
 /// Messages for one topic: all are stored, or none.
@@ -52,6 +51,9 @@ pub struct Sent {
     pub recall_handle: Option<String>,
     /// Something the producer should know: that its level was above the last, say.
     pub remark: Option<String>,
+    /// Whether nothing was stored, since a message with the same `DUEMQ_DEDUP_KEY` is there: all else tells of that one. Its
+    /// queue offset is 0 while it waits.
+    pub duplicate: bool,
 }
 
 /// Why nothing was stored.
@@ -178,6 +180,30 @@ pub enum SendRefusal {
         "property TIMER_DEL_UNIQKEY asks for a recall, for which a message must be alone and its moment ahead"
     )]
     RecallIllegal,
+    /// The caller's: a message in a batch has a key against doubles.
+    #[error(
+        "property DUEMQ_DEDUP_KEY asks that a message be stored once, which none of a batch or of several in a call may"
+    )]
+    DedupKeyInBatch,
+    /// The caller's: a transactional message has one.
+    #[error(
+        "property DUEMQ_DEDUP_KEY asks that a message be stored once, which no transactional message may"
+    )]
+    DedupKeyInTransaction,
+    /// The caller's: the key has no length that is taken.
+    #[error("property DUEMQ_DEDUP_KEY has {length} bytes, it must have 1 to {limit}")]
+    DedupKeyLength {
+        /// Its bytes.
+        length: usize,
+        /// The most allowed.
+        limit: usize,
+    },
+    /// Ours: whether a message of the same key is there could not be read. Nothing was stored.
+    #[error("looking for a message with the same DUEMQ_DEDUP_KEY: {why}")]
+    DedupKeyUnreadable {
+        /// Why.
+        why: String,
+    },
     /// The caller's: a message in a batch is transactional.
     #[error("property TRAN_MSG makes a transactional message, which none of a batch may be")]
     TransactionInBatch,
@@ -186,6 +212,27 @@ pub enum SendRefusal {
     GroupUnknown {
         /// The group.
         group: String,
+    },
+    /// The operator's, passing: so many messages wait for their moment that no more are taken.
+    #[error("timer message is under flow control: {pending} pending, the limit pending_max is {limit}")]
+    TooManyPending {
+        /// How many wait, with those before it in the same send.
+        pending: u64,
+        /// How many may.
+        limit: u64,
+    },
+    /// The operator's, passing: the same, of one topic.
+    #[error(
+        "timer message is under flow control: {pending} of topic {topic} pending, the limit pending_per_topic_max is \
+         {limit}"
+    )]
+    TooManyPendingOfTopic {
+        /// The topic.
+        topic: TopicName,
+        /// How many of it wait, with those before it in the same send.
+        pending: u64,
+        /// How many may.
+        limit: u64,
     },
     /// Ours, passing: too much is waiting, or the log cannot be written just now.
     #[error("the server is busy: {what}")]
@@ -202,7 +249,7 @@ pub enum SendRefusal {
 }
 
 /// A limit in days, for who reads it; nothing where it is below two.
-fn in_days(ms: i64) -> String {
+pub(crate) fn in_days(ms: i64) -> String {
     match ms / 86_400_000 {
         ..2 => String::new(),
         days => format!(" ({days} days)"),
@@ -237,15 +284,38 @@ struct Asked {
     check_kind: bool,
     as_level: bool,
     retry: bool,
+    /// Whether it has several messages, or may have.
+    several: bool,
 }
 
 /// A message that passed all checks, ready for the log.
-struct Checked {
-    message: Message,
+#[derive(Debug)]
+pub(crate) struct Checked {
+    pub(crate) message: Message,
     queue_id: QueueId,
-    wanted: Wanted,
+    pub(crate) wanted: Wanted,
     /// Whether it stays out of sight until its producer commits it.
     half: bool,
+}
+
+/// The messages of a send, all of which passed all checks.
+struct AllChecked {
+    topic: Topic,
+    /// Whether the topic is yet to be made.
+    is_new: bool,
+    messages: Vec<Checked>,
+    batch: bool,
+    retry: bool,
+}
+
+impl AllChecked {
+    /// The key of the only message, where another one may have it: what a client gives back by itself has the key that it
+    /// was sent with.
+    fn dedup_key(&self) -> Option<String> {
+        let [one] = self.messages.as_slice() else { return None };
+        let key = one.message.properties.get(property::DUEMQ_DEDUP_KEY)?;
+        (!self.retry && !self.is_new).then(|| key.to_owned())
+    }
 }
 
 impl Broker {
@@ -253,14 +323,20 @@ impl Broker {
         if ask.messages.iter().any(|message| message.properties.get(property::TIMER_DEL_UNIQKEY).is_some()) {
             return self.recall_by_message(id, &ask);
         }
-        match self.store_all(ask) {
+        let sent = match self.check_all(ask) {
+            Ok(mut all) => match all.dedup_key() {
+                Some(key) => return self.send_keyed(id, &all.topic, key, all.messages.remove(0)),
+                None => self.store_all(all),
+            },
+            Err(refused) => Err(refused),
+        };
+        match sent {
             Ok(sent) => self.reply_safe(id, Reply::Send(Ok(sent))),
             Err(refused) => self.reply_now(id, Reply::Send(Err(refused))),
         }
     }
 
-    /// Checks all the messages, then appends them all.
-    fn store_all(&mut self, ask: Send) -> Result<Vec<Sent>, SendError> {
+    fn check_all(&mut self, ask: Send) -> Result<AllChecked, SendError> {
         let refused = |why| SendError { index: 0, why };
         if let Some(why) = self.unwritable() {
             return Err(refused(SendRefusal::Unavailable { why }));
@@ -282,16 +358,27 @@ impl Broker {
             check_kind: ask.check_kind,
             as_level: ask.as_level,
             retry: ask.topic.is_retry(),
+            several: ask.batch || ask.messages.len() > 1,
         };
         let mut checked = Vec::with_capacity(ask.messages.len());
         for (index, message) in ask.messages.into_iter().enumerate() {
             let one = self.check(&topic, &asked, message);
             checked.push(one.map_err(|why| SendError { index, why })?);
         }
+        Ok(AllChecked { topic, is_new, messages: checked, batch: ask.batch, retry: asked.retry })
+    }
+
+    /// Appends all of them, where there is room for all.
+    fn store_all(&mut self, all: AllChecked) -> Result<Vec<Sent>, SendError> {
+        let AllChecked { topic, is_new, messages, batch, retry } = all;
+        let delayed = messages.iter().enumerate().filter(|(_, one)| one.wanted != Wanted::Now);
+        for (before, (index, _)) in delayed.enumerate().filter(|_| !retry) {
+            self.has_room(&topic, before as u64).map_err(|why| SendError { index, why })?;
+        }
         if is_new {
             self.put_topic(topic.clone());
         }
-        Ok(checked.into_iter().map(|one| self.store_one(&topic, one, ask.batch)).collect())
+        Ok(messages.into_iter().map(|one| self.store_one(&topic, one, batch)).collect())
     }
 
     /// The topic a send goes to, and whether it is yet to be made; the dead letters' where a retry has used its
@@ -358,6 +445,9 @@ impl Broker {
         let half = kind == TopicKind::Transaction || transaction == sys_flag::TRANSACTION_PREPARED;
         if half && asked.batch {
             return Err(SendRefusal::TransactionInBatch);
+        }
+        if let Some(key) = message.properties.get(property::DUEMQ_DEDUP_KEY).filter(|_| !asked.retry) {
+            dedup::check(key, asked.several, half)?;
         }
         let free = [TopicKind::Mixed, kind].contains(&topic.kind)
             || topic.name.is_retry()
@@ -449,7 +539,7 @@ impl Broker {
         }
     }
 
-    fn store_one(&mut self, topic: &Topic, checked: Checked, batch: bool) -> Sent {
+    pub(crate) fn store_one(&mut self, topic: &Topic, checked: Checked, batch: bool) -> Sent {
         let Checked { message, queue_id, wanted, half } = checked;
         let unique_key = message.properties.get(property::UNIQ_KEY).unwrap_or_default().to_owned();
         if half {
@@ -462,6 +552,7 @@ impl Broker {
                 unique_key,
                 recall_handle: None,
                 remark: None,
+                duplicate: false,
             };
         }
         let (appended, recall_handle, remark) = match wanted {
@@ -472,18 +563,14 @@ impl Broker {
             Wanted::At { deliver_at, level, clamped_from } => {
                 self.stats.scheduled += 1;
                 let appended = self.append_parked(topic, queue_id, &message, deliver_at, level, LogOffset(0));
-                let handle = RecallHandle {
-                    topic: topic.name.to_string(),
-                    broker: self.config.broker_name.clone(),
-                    deliver_at,
-                    unique_key: unique_key.clone(),
-                };
+                let recallable = !topic.name.is_retry() && !batch;
+                let handle =
+                    recallable.then(|| self.recall_handle(topic.name.as_str(), deliver_at, &unique_key));
                 let remark = clamped_from.map(|asked| {
                     self.stats.clamped_levels += 1;
                     format!("delay level {asked} is above the last, taken as {}", self.config.levels.max())
                 });
-                let recallable = !topic.name.is_retry() && !batch;
-                (appended, recallable.then(|| handle.encode()), remark)
+                (appended, handle, remark)
             }
         };
         Sent {
@@ -493,6 +580,7 @@ impl Broker {
             unique_key,
             recall_handle,
             remark,
+            duplicate: false,
         }
     }
 }

@@ -3,6 +3,7 @@
 mod admin;
 mod checkpoint;
 mod consume;
+mod dedup;
 mod deliver;
 mod filter;
 mod forged;
@@ -12,6 +13,7 @@ mod limits;
 mod members;
 mod pending;
 mod pop;
+mod quota;
 mod recall;
 mod recover;
 mod reported;

@@ -119,14 +119,34 @@ impl ReadWork {
             }
             Wanted::Bucket(job) => Outcome::Bucket(job.run(disk)),
             Wanted::Bodies(entries, catalog) => {
-                let read = |entry: &Entry| read_body(entry, &catalog, &self.reader, disk);
-                Outcome::Bodies(entries.iter().map(read).collect())
+                Outcome::Bodies(read_bodies(&entries, &catalog, &self.reader, disk).into_iter().collect())
             }
             Wanted::Listing(listing) => Outcome::Listed(listing.run(&self.reader, disk)),
             Wanted::Counting(counting) => Outcome::Counted(counting.run(disk)),
         };
         Done::Read(self.id, ReadDone(outcome))
     }
+}
+
+/// Reads pending messages, wherever they lie, in that order: those near each other in one go.
+fn read_bodies(
+    entries: &[Entry],
+    catalog: &Catalog,
+    reader: &Reader,
+    disk: &dyn Disk,
+) -> Vec<Result<Bytes, LookUpError>> {
+    let (in_log, in_data): (Vec<Entry>, Vec<Entry>) =
+        entries.iter().copied().partition(|entry| entry.position == IN_LOG);
+    let extents: Vec<Extent> =
+        in_log.iter().map(|entry| Extent { at: entry.log_offset, length: entry.length }).collect();
+    let mut of_log = reader.read_many(disk, &extents).into_iter();
+    let mut of_data = timer::read_bodies(catalog, &in_data, disk).into_iter();
+    let read = |entry: &Entry| {
+        let found = if entry.position == IN_LOG { of_log.next() } else { of_data.next() };
+        // What could not be read with others is read alone: it may lie elsewhere by now, or else it is known why not.
+        found.flatten().map_or_else(|| read_body(entry, catalog, reader, disk), Ok)
+    };
+    entries.iter().map(read).collect()
 }
 
 /// Reads a pending message, wherever it lies.

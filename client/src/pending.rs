@@ -3,7 +3,9 @@
 use crate::pull::messages;
 use crate::{AskError, Client, Delivered};
 use bytes::Bytes;
-use wire::remoting::pending::{Counts, List, Listed, RecallByKey, Recalled};
+use wire::remoting::pending::{
+    Counts, Histogram, List, Listed, RecallByKey, Recalled, Reschedule, Rescheduled, Stretches,
+};
 use wire::remoting::{RequestCode, ResponseCode, json};
 
 impl Client {
@@ -29,5 +31,21 @@ impl Client {
         let (_, answer) =
             self.ask(RequestCode::RecallByKey, |ext| which.write(ext), Bytes::new(), &good).await?;
         Ok(json::read(&answer.body)?)
+    }
+
+    /// Gives what waits under a key another moment.
+    pub async fn reschedule(&self, which: &Reschedule) -> Result<Rescheduled, AskError> {
+        let good = [ResponseCode::Success];
+        let (_, answer) =
+            self.ask(RequestCode::Reschedule, |ext| which.write(ext), Bytes::new(), &good).await?;
+        Ok(json::read(&answer.body)?)
+    }
+
+    /// How many messages are due in each stretch of time, and where the next answer begins.
+    pub async fn histogram(&self, which: &Histogram) -> Result<(Stretches, Listed), AskError> {
+        let good = [ResponseCode::Success];
+        let (_, answer) =
+            self.ask(RequestCode::PendingHistogram, |ext| which.write(ext), Bytes::new(), &good).await?;
+        Ok((json::read(&answer.body)?, Listed::read(&answer.ext)?))
     }
 }

@@ -73,7 +73,11 @@ impl From<SendRefusal> for Refused {
             SendRefusal::TopicUnknown { .. } | SendRefusal::TooManyTopics { .. } => Code::TopicNotFound,
             SendRefusal::SystemTopic { .. } => Code::IllegalTopic,
             SendRefusal::NotWritable { .. } => Code::Forbidden,
-            SendRefusal::QueueUnknown { .. } | SendRefusal::TransactionInBatch => Code::BadRequest,
+            SendRefusal::QueueUnknown { .. }
+            | SendRefusal::TransactionInBatch
+            | SendRefusal::DedupKeyInBatch
+            | SendRefusal::DedupKeyInTransaction
+            | SendRefusal::DedupKeyLength { .. } => Code::BadRequest,
             SendRefusal::WrongKind { .. } => Code::MessagePropertyConflictWithType,
             SendRefusal::UniqueKeyTooLong { .. } => Code::IllegalMessageId,
             SendRefusal::EmptyBody => Code::MessageBodyEmpty,
@@ -84,9 +88,13 @@ impl From<SendRefusal> for Refused {
             | SendRefusal::RecallIllegal
             | SendRefusal::DelayInBatch { .. } => Code::IllegalDeliveryTime,
             SendRefusal::GroupUnknown { .. } => Code::ConsumerGroupNotFound,
-            SendRefusal::Busy { .. } => Code::TooManyRequests,
+            SendRefusal::TooManyPending { .. }
+            | SendRefusal::TooManyPendingOfTopic { .. }
+            | SendRefusal::Busy { .. } => Code::TooManyRequests,
             // The client can do nothing about these; what it asked was right.
-            SendRefusal::TimerDisabled | SendRefusal::Unavailable { .. } => Code::InternalServerError,
+            SendRefusal::TimerDisabled
+            | SendRefusal::DedupKeyUnreadable { .. }
+            | SendRefusal::Unavailable { .. } => Code::InternalServerError,
         };
         Self::new(code, error.to_string())
     }

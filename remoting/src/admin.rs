@@ -52,6 +52,8 @@ pub(crate) async fn answer(caller: &Caller, code: RequestCode, request: &Command
         RequestCode::ListPending => pending::list(caller, request).await,
         RequestCode::CountPending => pending::count(caller).await,
         RequestCode::RecallByKey => pending::recall(caller, request).await,
+        RequestCode::Reschedule => pending::reschedule(caller, request).await,
+        RequestCode::PendingHistogram => pending::histogram(caller, request).await,
         RequestCode::GetTimerMetrics => broker::timer_metrics(caller).await,
         RequestCode::GetTimerCheckPoint => broker::timer_checkpoint(caller).await,
         RequestCode::GetConsumerRunningInfo => client::running_info(caller, request).await,

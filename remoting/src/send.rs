@@ -4,7 +4,7 @@ use crate::answer::{Answer, Answered, Refused};
 use crate::caller::Caller;
 use broker::{AutoCreate, Send, SendError, SendRefusal, Sent};
 use model::{Message, QueueId, Timestamp, TopicName};
-use wire::remoting::send::{self, Header, REGION, Spelling, TRACE_ON};
+use wire::remoting::send::{self, DUPLICATE, Header, REGION, Spelling, TRACE_ON};
 use wire::remoting::{Command, ResponseCode, batch};
 use wire::{message_id, property};
 
@@ -109,7 +109,11 @@ pub(crate) fn stored(caller: &Caller, sent: &[Sent], is_batch: bool) -> Answer {
         transaction_id: (!is_batch).then(|| first.unique_key.clone()),
         recall_handle: first.recall_handle.clone(),
     };
-    Answer { remark: first.remark.clone(), ..Answer::with_fields(|ext| header.write(ext)) }
+    let mut answer = Answer::with_fields(|ext| header.write(ext));
+    if first.duplicate {
+        answer.ext.set(DUPLICATE, true);
+    }
+    Answer { remark: first.remark.clone(), ..answer }
 }
 
 /// Peer: `SendMessageProcessor#handlePutMessageResult` (RocketMQ 5.x). Producers try again on 1, 2, 14, 16
@@ -128,8 +132,14 @@ fn refused(error: &SendError, is_batch: bool) -> Refused {
         | SendRefusal::DelayInBatch { .. }
         | SendRefusal::RecallIllegal
         | SendRefusal::UniqueKeyTooLong { .. }
+        | SendRefusal::DedupKeyInBatch
+        | SendRefusal::DedupKeyInTransaction
+        | SendRefusal::DedupKeyLength { .. }
         | SendRefusal::TransactionInBatch => ResponseCode::MessageIllegal,
-        SendRefusal::TimerDisabled => ResponseCode::SystemError,
+        SendRefusal::TimerDisabled
+        | SendRefusal::DedupKeyUnreadable { .. }
+        | SendRefusal::TooManyPending { .. }
+        | SendRefusal::TooManyPendingOfTopic { .. } => ResponseCode::SystemError,
         SendRefusal::GroupUnknown { .. } => ResponseCode::SubscriptionGroupNotExist,
         SendRefusal::Busy { .. } => ResponseCode::SystemBusy,
         SendRefusal::Unavailable { .. } => ResponseCode::ServiceNotAvailable,

@@ -13,7 +13,8 @@ mod when;
 mod words;
 
 pub use pending::{
-    count as count_pending, list as list_pending, recall as recall_pending, show as show_pending,
+    count as count_pending, list as list_pending, recall as recall_pending, reschedule as reschedule_pending,
+    show as show_pending,
 };
 pub use reach::say;
 pub use receive::receive;
@@ -68,7 +69,7 @@ pub enum Command {
     /// Receive messages of a topic and print them as they come.
     #[command(after_help = RECEIVE_HELP)]
     Receive(Receive),
-    /// See, count and call back what waits for its moment.
+    /// See, count, move and call back what waits for its moment.
     #[command(subcommand)]
     Pending(Pending),
     /// Make topics.
@@ -251,13 +252,17 @@ pub enum Pending {
     /// List what waits, in the order in which it falls due: moment, topic, id, keys.
     #[command(after_help = LIST_HELP)]
     List(ListPending),
-    /// Count what waits, by topic.
+    /// Count what waits, by topic or by when it is due.
+    #[command(after_help = COUNT_HELP)]
     Count(CountPending),
-    /// Show the messages of a topic that have a key or an id, and wait.
+    /// Show the messages of a topic that have a key, an id or a recall handle, and wait.
     Show(ShowPending),
-    /// Call back the messages of a topic that have a key or an id, so that they are never delivered.
+    /// Call back the messages of a topic that have a key, an id or a recall handle, so that they are never delivered.
     #[command(after_help = RECALL_HELP)]
     Recall(RecallPending),
+    /// Give the messages of a topic that have a key, an id or a recall handle another moment.
+    #[command(after_help = RESCHEDULE_HELP)]
+    Reschedule(ReschedulePending),
 }
 
 const LIST_HELP: &str = "\
@@ -276,7 +281,24 @@ Examples:
   duemq pending recall orders 4711                   what was sent with --key 4711
   duemq pending recall orders 7F0000012A9F…          the message of that id
 
-With 0 something was called back, now or before; with 1 nothing waited.";
+With 0 something was called back, now or, by its id, before; with 1 nothing waited.";
+
+const COUNT_HELP: &str = "\
+Examples:
+  duemq pending count                             how many wait, by topic
+  duemq pending count --by 1h                     when they are due, by the hour
+  duemq pending count orders --by 10m --until '2026-12-25 12:00'
+
+Stretches are told in hours or smaller units, and begin at whole multiples of
+their length since 1970, in UTC. Empty ones have no row; dots stand for them.";
+
+const RESCHEDULE_HELP: &str = "\
+Examples:
+  duemq pending reschedule orders 4711 --in 30m   what was sent with --key 4711
+  duemq pending reschedule orders 7F0000012A9F… --at '2026-12-25 18:30'
+
+A moment that has passed is now. Ids and recall handles stay good. With 0
+something was moved; with 1 nothing waited, which is told.";
 
 /// `duemq pending list`.
 #[derive(Debug, Args)]
@@ -295,6 +317,9 @@ pub struct ListPending {
     /// So many at most.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = words::count, allow_hyphen_values = true)]
     pub count: u64,
+    /// Print one JSON object a line.
+    #[arg(long)]
+    pub json: bool,
     /// Where the server is.
     #[command(flatten)]
     pub server: Server,
@@ -303,6 +328,21 @@ pub struct ListPending {
 /// `duemq pending count`.
 #[derive(Debug, Args)]
 pub struct CountPending {
+    /// Only of this topic; needs --by.
+    #[arg(requires = "by")]
+    pub topic: Option<String>,
+    /// By when they are due, in stretches of that length.
+    #[arg(long, value_name = "DURATION", value_parser = when::timeout, allow_hyphen_values = true)]
+    pub by: Option<std::time::Duration>,
+    /// Only what is due at that moment or later; needs --by.
+    #[arg(long, value_name = "MOMENT", requires = "by", value_parser = when::moment, allow_hyphen_values = true)]
+    pub from: Option<ZonedDateTime>,
+    /// Only what is due by that moment; needs --by.
+    #[arg(long, value_name = "MOMENT", requires = "by", value_parser = when::moment, allow_hyphen_values = true)]
+    pub until: Option<ZonedDateTime>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
     /// Where the server is.
     #[command(flatten)]
     pub server: Server,
@@ -313,9 +353,12 @@ pub struct CountPending {
 pub struct ShowPending {
     /// The topic.
     pub topic: String,
-    /// A key of the messages, or their id.
+    /// A key of the messages, their id, or a recall handle.
     #[arg(value_parser = words::one)]
     pub key: String,
+    /// Print one JSON object a line.
+    #[arg(long)]
+    pub json: bool,
     /// Where the server is.
     #[command(flatten)]
     pub server: Server,
@@ -326,9 +369,35 @@ pub struct ShowPending {
 pub struct RecallPending {
     /// The topic.
     pub topic: String,
-    /// A key of the messages, or their id.
+    /// A key of the messages, their id, or a recall handle.
     #[arg(value_parser = words::one)]
     pub key: String,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+    /// Where the server is.
+    #[command(flatten)]
+    pub server: Server,
+}
+
+/// `duemq pending reschedule`.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("moment").required(true).args(["at", "in"])))]
+pub struct ReschedulePending {
+    /// The topic.
+    pub topic: String,
+    /// A key of the messages, their id, or a recall handle.
+    #[arg(value_parser = words::one)]
+    pub key: String,
+    /// Deliver them at that moment.
+    #[arg(long, value_name = "MOMENT", value_parser = when::moment, allow_hyphen_values = true)]
+    pub at: Option<ZonedDateTime>,
+    /// Deliver them after so long from now.
+    #[arg(long = "in", id = "in", value_name = "DURATION", value_parser = when::delay, allow_hyphen_values = true)]
+    pub r#in: Option<jiff::Span>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
     /// Where the server is.
     #[command(flatten)]
     pub server: Server,

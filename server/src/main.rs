@@ -28,6 +28,10 @@ use settings::Settings;
 use std::process::ExitCode;
 use std::time::Instant;
 
+/// A send allocates some thirty times, on one thread, and is freed on another: this one is made for that.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let began = Instant::now();
     match run(Cli::parse(), began) {
@@ -55,6 +59,7 @@ fn run(cli: Cli, began: Instant) -> Result<(), Failure> {
         Command::Pending(Pending::Count(args)) => cli::count_pending(&args),
         Command::Pending(Pending::Show(args)) => cli::show_pending(&args),
         Command::Pending(Pending::Recall(args)) => cli::recall_pending(&args),
+        Command::Pending(Pending::Reschedule(args)) => cli::reschedule_pending(&args),
         Command::Topic(Topic::Create(args)) => cli::create_topic(&args),
     }
 }

@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 pub const FILE: &str = "settings.toml";
 
 /// The settings that can be changed while the server runs.
-const CHANGEABLE: [&str; 8] = [
+const CHANGEABLE: [&str; 11] = [
     "flush",
     "max_delay",
     "delay_levels",
@@ -28,6 +28,9 @@ const CHANGEABLE: [&str; 8] = [
     "auto_create_topics",
     "auto_create_groups",
     "default_queues",
+    "pending_max",
+    "pending_per_topic_max",
+    "dedup_window",
 ];
 
 /// This process, as tools see it.

@@ -234,6 +234,9 @@ impl Settings {
             auto_create_topics: self.auto_create_topics,
             auto_create_groups: self.auto_create_groups,
             default_queues: self.default_queues,
+            pending_max: self.pending_max,
+            pending_per_topic_max: self.pending_per_topic_max,
+            dedup_window: self.dedup_window,
             log: self.log_files.clone(),
             retention: self.retention,
             retention_bytes: self.retention_bytes,
@@ -252,6 +255,9 @@ impl Settings {
             auto_create_topics: self.auto_create_topics,
             auto_create_groups: self.auto_create_groups,
             default_queues: self.default_queues,
+            pending_max: self.pending_max,
+            pending_per_topic_max: self.pending_per_topic_max,
+            dedup_window: self.dedup_window,
         }
     }
 

@@ -97,6 +97,12 @@ pub struct Settings {
     pub auto_create_groups: bool,
     /// The most queues of a topic made by a send.
     pub default_queues: u32,
+    /// Messages that may wait for their moment.
+    pub pending_max: Option<u64>,
+    /// Messages of one topic that may.
+    pub pending_per_topic_max: Option<u64>,
+    /// How long a message keeps its key against doubles after its delivery.
+    pub dedup_window: Duration,
     /// How the log is kept.
     pub log_files: journal::Options,
     /// How long a message can be read at least.
@@ -249,6 +255,12 @@ impl Settings {
             auto_create_topics: read(raw, "auto_create_topics", value::switch)?,
             auto_create_groups: read(raw, "auto_create_groups", value::switch)?,
             default_queues: read(raw, "default_queues", |text| value::number(text, 1, 1024))? as u32,
+            pending_max: limit(raw, "pending_max")?,
+            pending_per_topic_max: limit(raw, "pending_per_topic_max")?,
+            dedup_window: read(raw, "dedup_window", |text| {
+                let ms = value::duration_ms(text).filter(|ms| (1000..=7 * DAY_MS).contains(ms));
+                ms.map(|ms| Duration::from_millis(ms as u64))
+            })?,
             log_files: log_files(raw)?,
             retention: read(raw, "retention", |text| {
                 let ms = value::duration_ms(text).filter(|ms| (60_000..=36_500 * DAY_MS).contains(ms));
@@ -307,6 +319,11 @@ fn read_optional<T>(
         "" => Ok(None),
         text => parse(text).map(Some).ok_or_else(Why::default),
     })
+}
+
+/// A limit, where 0 says that there is none.
+fn limit(raw: &Raw, name: &'static str) -> Result<Option<u64>, SettingsError> {
+    Ok(Some(read(raw, name, |text| value::number(text, 0, u64::MAX))?).filter(|limit| *limit > 0))
 }
 
 fn port(text: &str) -> Option<u16> {

@@ -36,6 +36,10 @@ pub struct Outcome {
     pub recalled: u64,
     /// Messages that were given another moment.
     pub moved: u64,
+    /// Sends that were answered and stored nothing.
+    pub refused: u64,
+    /// Sends that were answered with another message of the same key.
+    pub doubles: u64,
     /// Messages that were told to wait.
     pub listed: u64,
     /// Messages that were acked after a pop.
@@ -54,6 +58,8 @@ impl Outcome {
         self.delivered += other.delivered;
         self.recalled += other.recalled;
         self.moved += other.moved;
+        self.refused += other.refused;
+        self.doubles += other.doubles;
         self.listed += other.listed;
         self.acked += other.acked;
         self.crashes += other.crashes;
@@ -69,7 +75,7 @@ impl Outcome {
 pub fn run(seed: u64, steps: u64) -> Outcome {
     let mut dice = Seed::new(seed);
     let mut world = World::new(seed, &mut dice);
-    let mut oracle = Oracle::new(seed, world.kept_ms());
+    let mut oracle = Oracle::new(seed, world.kept_ms(), world.window_ms());
     let mut workload = Workload::new(&mut dice);
     for _ in 0..steps {
         match dice.below(1000) {
@@ -90,6 +96,8 @@ pub fn run(seed: u64, steps: u64) -> Outcome {
         delivered: oracle.delivered(),
         recalled: oracle.recalled(),
         moved: oracle.moved(),
+        refused: oracle.refused(),
+        doubles: oracle.doubles(),
         listed: workload.listed(),
         acked: oracle.acked(),
         crashes: world.crashes(),
@@ -110,13 +118,16 @@ mod tests {
     #[test]
     fn a_run_does_what_it_is_there_for() {
         let mut outcome = Outcome::default();
-        for one in [1, 2, 1001, 1004].map(|seed| run(seed, 3000)) {
+        for one in [1, 2, 5, 7].map(|seed| run(seed, 3000)) {
             outcome.add(&one);
         }
         assert!(outcome.acknowledged > 1000 && outcome.delivered > 1000, "{outcome:?}");
         let Counted { checkpoints, reshaped, segments_expired } = outcome.counted;
         assert!(checkpoints > 50 && segments_expired > 2, "{outcome:?}");
-        assert!(outcome.listed > 500 && outcome.moved > 20, "{outcome:?}");
+        assert!(
+            outcome.listed > 500 && outcome.moved > 20 && outcome.refused > 100 && outcome.doubles > 50,
+            "{outcome:?}"
+        );
         assert!(reshaped.bodies > 50 && reshaped.merges > 5, "{outcome:?}");
         assert!(reshaped.splits > 0 && reshaped.rewrites > 0, "{outcome:?}");
         assert!(outcome.acked > 200 && outcome.crashes > 10 && outcome.recalled > 20, "{outcome:?}");

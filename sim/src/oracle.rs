@@ -5,6 +5,7 @@ use broker::{Recalled, RecalledByKey, Rescheduled};
 use bytes::Bytes;
 use model::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
+use wire::recall_handle::RecallHandle;
 use wire::stored::View;
 
 /// A message as its producer knows it. Its name is its body.
@@ -18,7 +19,15 @@ struct Sent {
     moves: u32,
     /// Whether such an answer is yet to come.
     moving: bool,
+    /// Whether it had been called back when that was asked for.
+    over: bool,
     delayed: bool,
+    /// Its key against doubles.
+    key: Option<String>,
+    /// Those of the key that had been called back when it was sent.
+    recalled_before: Vec<String>,
+    /// Whether the answer to another one of the key promised that it is there.
+    told: bool,
     /// Its place in the order of acceptance, once acknowledged.
     acknowledged: Option<u64>,
     /// Whether a power loss could have taken it all the same.
@@ -69,9 +78,15 @@ pub struct Oracle {
     left: BTreeMap<String, u64>,
     known: u64,
     moved: u64,
+    refused: u64,
+    doubles: u64,
+    /// By their keys against doubles.
+    keyed: BTreeMap<String, Vec<String>>,
     delivered: u64,
     /// How long a message can be read at least, in ms.
     kept_ms: i64,
+    /// How long a message keeps its key against doubles after its delivery, in ms.
+    window_ms: i64,
     /// By when they are due: those that the clock has not reached yet.
     ahead: BTreeSet<(Timestamp, String)>,
     /// What the wall clock showed last.
@@ -84,7 +99,7 @@ pub struct Oracle {
 
 impl Oracle {
     /// Knows nothing yet.
-    pub fn new(seed: u64, kept_ms: i64) -> Self {
+    pub fn new(seed: u64, kept_ms: i64, window_ms: i64) -> Self {
         Self {
             seed,
             sent: BTreeMap::new(),
@@ -97,8 +112,12 @@ impl Oracle {
             left: BTreeMap::new(),
             known: 0,
             moved: 0,
+            refused: 0,
+            doubles: 0,
+            keyed: BTreeMap::new(),
             delivered: 0,
             kept_ms,
+            window_ms,
             ahead: BTreeSet::new(),
             now: Timestamp::default(),
             latest: Timestamp::default(),
@@ -112,13 +131,24 @@ impl Oracle {
     }
 
     /// A send begins: the message is due no earlier than `due`.
-    pub fn sends(&mut self, body: &str, due: Timestamp, delayed: bool) {
+    pub fn sends(&mut self, body: &str, due: Timestamp, delayed: bool, key: Option<&str>) {
+        let same = key.map(|key| self.keyed.entry(key.to_owned()).or_default());
+        let is_recalled =
+            |body: &&String| self.sent.get(*body).is_some_and(|sent| sent.recall == Recall::Recalled);
+        let recalled_before = same.iter().flat_map(|same| same.iter().filter(is_recalled).cloned()).collect();
+        if let Some(same) = same {
+            same.push(body.to_owned());
+        }
         let sent = Sent {
             due,
             due_last: due,
             moves: 0,
             moving: false,
+            over: false,
             delayed,
+            key: key.map(str::to_owned),
+            recalled_before,
+            told: false,
             acknowledged: None,
             unsafe_still: false,
             recall: Recall::None,
@@ -134,6 +164,62 @@ impl Oracle {
         let sent = self.sent.get_mut(body).expect("it was sent");
         sent.acknowledged = Some(log_offset);
         sent.unsafe_still = !durable;
+        let Some(key) = &self.sent[body].key else { return };
+        for other in self.keyed[key].iter().filter(|other| *other != body) {
+            let Some(sent) = self.sent.get(other) else { continue };
+            let was_first = sent.acknowledged.is_some_and(|at| at < log_offset);
+            let holds = was_first && self.holds_key(sent);
+            assert!(!holds, "{}: {body} was stored, though {other} has its {key}; {sent:?}", self.seed());
+        }
+    }
+
+    /// Whether a message surely has its key still, as it had all the time since it was acknowledged.
+    fn holds_key(&self, sent: &Sent) -> bool {
+        let stays = sent.acknowledged.is_some() && !sent.unsafe_still && sent.recall == Recall::None;
+        let in_window = sent.aged_from.is_none_or(|from| self.latest.millis_since(from) < self.window_ms);
+        stays && in_window && !self.may_be_gone(sent)
+    }
+
+    /// A send was answered with another message: it is never seen, and that one is there.
+    pub fn is_double(&mut self, body: &str, answer: &broker::Sent, durable: bool) {
+        let seed = self.seed();
+        let double = self.remove(body);
+        self.doubles += 1;
+        let same = &self.keyed[double.key.as_ref().unwrap_or_else(|| panic!("{seed}: {body} has no key"))];
+        let name = format!("{} ", answer.unique_key);
+        let first = same.iter().find(|other| other.starts_with(&name) && self.sent.contains_key(*other));
+        let first = first.unwrap_or_else(|| panic!("{seed}: {body} is no double of {name}")).clone();
+        assert!(!double.recalled_before.contains(&first), "{seed}: {first} was called back, and has its key");
+        let latest = self.latest;
+        let sent = self.sent.get_mut(&first).expect("just found");
+        let due = answer.recall_handle.as_ref().map(|handle| RecallHandle::decode(handle).expect("a handle"));
+        let last = if sent.due == sent.due_last { sent.due } else { sent.due_last.max(latest) };
+        let fits = match due {
+            Some(handle) => sent.delayed && (sent.due..=last).contains(&handle.deliver_at),
+            None => !sent.delayed,
+        };
+        assert!(fits, "{seed}: {body} is told another moment than that of {first}: {answer:?}; {sent:?}");
+        if sent.acknowledged.is_none() && !sent.told {
+            sent.unsafe_still = !durable;
+            sent.told = true;
+        }
+    }
+
+    /// Sends answered with another message.
+    pub fn doubles(&self) -> u64 {
+        self.doubles
+    }
+
+    /// A send was answered, and its message is never seen anywhere.
+    pub fn is_not_stored(&mut self, body: &str) {
+        self.remove(body);
+        self.refused += 1;
+    }
+
+    fn remove(&mut self, body: &str) -> Sent {
+        let sent = self.sent.remove(body).expect("it was sent");
+        self.ahead.remove(&(sent.due, body.to_owned()));
+        sent
     }
 
     /// The wall clock shows this.
@@ -165,6 +251,12 @@ impl Oracle {
         sent.aged_from.is_some_and(|from| aged_to.millis_since(from) >= self.kept_ms)
     }
 
+    /// Whether nobody was promised that a message is there at the end.
+    fn may_lack(&self, sent: &Sent) -> bool {
+        let promised = sent.acknowledged.is_some() || sent.told;
+        !promised || sent.recall != Recall::None || self.may_be_gone(sent)
+    }
+
     /// When the last of all messages is due.
     pub fn last_due(&self) -> Timestamp {
         self.sent.values().map(|sent| sent.due_last).max().unwrap_or_default()
@@ -179,6 +271,7 @@ impl Oracle {
     pub fn asks_move(&mut self, body: &str, due: Timestamp) {
         let sent = self.sent.get_mut(body).expect("it was sent");
         (sent.moves, sent.moving) = (sent.moves + 1, true);
+        sent.over = sent.recall == Recall::Recalled;
         (sent.due, sent.due_last) = (sent.due.min(due), sent.due_last.max(due));
         self.ahead.insert((sent.due, body.to_owned()));
     }
@@ -191,9 +284,14 @@ impl Oracle {
         let known = sent.acknowledged.is_some() && !sent.unsafe_still && sent.recalls == 0;
         let waits = known && sent.due > self.latest;
         match answer {
-            Some(&Rescheduled::Moved { deliver_at, .. }) => {
-                assert!(sent.recall != Recall::Recalled, "{seed}: {body} was called back, and then moved");
+            Some(&Rescheduled { deliver_at, ref moved, .. }) if !moved.is_empty() => {
+                assert_eq!(moved.len(), 1, "{seed}: {body} was moved more than once by one request");
+                assert!(!sent.over, "{seed}: {body} was called back, and then moved");
                 self.moved += 1;
+                // The move is answered once it is known what could not be moved: a recall may have come in between.
+                if sent.recall == Recall::Recalled {
+                    return;
+                }
                 if durable {
                     (sent.due, sent.due_last) = (deliver_at, deliver_at);
                     if deliver_at > self.latest {
@@ -214,13 +312,19 @@ impl Oracle {
         self.moved
     }
 
-    /// A recall is asked for.
-    pub fn asks_recall(&mut self, body: &str) {
+    /// Sends that were answered and stored nothing.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// A recall is asked for; tells whether the message has been called back by then.
+    pub fn asks_recall(&mut self, body: &str) -> bool {
         let sent = self.sent.get_mut(body).expect("it was sent");
         sent.recalls += 1;
         if sent.recall == Recall::None {
             sent.recall = Recall::Asked;
         }
+        sent.recall == Recall::Recalled
     }
 
     /// A recall was answered.
@@ -249,8 +353,9 @@ impl Oracle {
         );
     }
 
-    /// A recall by the id of one message was answered.
-    pub fn answers_recall_by_key(&mut self, body: &str, answer: &RecalledByKey, durable: bool) {
+    /// A recall by the id of one message was answered; `over` tells whether that had been called back before. Another
+    /// recall may have come between what this one did and its answer, and have been told the same.
+    pub fn answers_recall_by_key(&mut self, body: &str, over: bool, answer: &RecalledByKey, durable: bool) {
         let seed = self.seed();
         let sent = &self.sent[body];
         match answer.recalled.len() {
@@ -261,7 +366,7 @@ impl Oracle {
                 assert!(!waits, "{seed}: {body} waits, and a recall by its id finds nothing");
             }
             1 => {
-                assert!(sent.recall != Recall::Recalled, "{seed}: {body} was called back twice");
+                assert!(!over, "{seed}: {body} was called back twice");
                 self.answers_recall(body, Recalled::Recalled, durable);
             }
             many => panic!("{seed}: {body} was called back {many} times over"),
@@ -353,7 +458,10 @@ impl Oracle {
         let body = name(view);
         let sent = self.sent.get(&body).unwrap_or_else(|| panic!("{}: {body} was never sent", self.seed()));
         let retried = view.reconsume_times() > 0;
-        assert!(view.stored_at() >= sent.due || retried, "{}: {body} was delivered early", self.seed());
+        // What is wanted at once is stored when its key was looked for, and the clock may have been set back since it came.
+        let at_once = !sent.delayed && sent.key.is_some();
+        let is_due = view.stored_at() >= sent.due || at_once;
+        assert!(is_due || retried, "{}: {body} was delivered early", self.seed());
     }
 
     /// An ack was answered.
@@ -386,7 +494,9 @@ impl Oracle {
                 self.acked_perhaps.insert(body);
             }
             // What was only written may be gone: nobody was promised more.
-            self.sent.values_mut().filter(|sent| sent.unsafe_still).for_each(|sent| sent.acknowledged = None);
+            for sent in self.sent.values_mut().filter(|sent| sent.unsafe_still) {
+                (sent.acknowledged, sent.told) = (None, false);
+            }
         }
     }
 
@@ -406,8 +516,7 @@ impl Oracle {
         for (body, sent) in &self.sent {
             let times = times.get(body).copied().unwrap_or(0);
             assert!(times <= 1, "{}: {body} lies in its queue {times} times", self.seed());
-            let may_lack =
-                sent.acknowledged.is_none() || sent.recall != Recall::None || self.may_be_gone(sent);
+            let may_lack = self.may_lack(sent);
             assert!(may_lack || times == 1, "{}: {body} is lost; {sent:?}", self.seed());
             let called_back = sent.recall == Recall::Recalled;
             assert!(!called_back || times == 0, "{}: {body} was called back and delivered", self.seed());
@@ -428,8 +537,7 @@ impl Oracle {
             dead.iter().filter_map(|bytes| View::parse(bytes).ok().map(|view| name(&view))).collect();
         for (body, sent) in &self.sent {
             let reached = [&self.acked, &self.acked_perhaps, &dead].iter().any(|all| all.contains(body));
-            let may_lack =
-                sent.acknowledged.is_none() || sent.recall != Recall::None || self.may_be_gone(sent);
+            let may_lack = self.may_lack(sent);
             assert!(may_lack || reached, "{}: {body} never came to a popper", self.seed());
         }
     }

@@ -4,8 +4,8 @@ use crate::oracle::{Oracle, Pending};
 use crate::world::World;
 use broker::{
     Ack, AutoCreate, ChangeInvisible, CommitOffset, CountPending, Filter, GetHistogram, ListPending,
-    PendingPage, PendingPlace, Pop, PoppedMessage, Pull, Recall, RecallByKey, Renew, Reply, RequestId,
-    Reschedule, Send, Which,
+    NewMoment, PendingPage, PendingPlace, Pop, PoppedMessage, Pull, Recall, RecallByKey, Renew, Reply,
+    RequestId, Reschedule, Send, SendRefusal, Which,
 };
 use bytes::Bytes;
 use env::Seed;
@@ -27,7 +27,8 @@ enum Asked {
     Pop,
     Ack(Vec<String>),
     Recall(String),
-    RecallByKey(String),
+    /// And whether it had been called back by then.
+    RecallByKey(String, bool),
     Reschedule(String),
     Page,
     Count(Pending),
@@ -57,6 +58,8 @@ pub struct Workload {
     held: Vec<(PoppedMessage, String)>,
     /// Of delayed messages.
     handles: Vec<(String, String)>,
+    /// How many keys against doubles there are.
+    keys: u64,
     /// All of the queues, while they are read from the beginning to the end.
     whole: Option<BTreeMap<u32, Vec<Bytes>>>,
     delay_max_ms: u64,
@@ -85,6 +88,7 @@ impl Workload {
             listed: 0,
             counted: 0,
             delay_max_ms: 10_u64.pow(1 + dice.below(9) as u32),
+            keys: 1 + dice.below(30),
         }
     }
 
@@ -118,7 +122,11 @@ impl Workload {
                 (Some(("TIMER_DELIVER_MS", due.to_string())), due)
             }
         };
-        oracle.sends(&body, Timestamp::from_millis(due), due > now);
+        let key = dice.chance(0.2).then(|| format!("key {}", dice.below(self.keys)));
+        oracle.sends(&body, Timestamp::from_millis(due), due > now, key.as_deref());
+        // The first of a key is told by its id.
+        let id = key.is_some().then(|| ("UNIQ_KEY", self.next_body.to_string()));
+        let key = key.map(|key| ("DUEMQ_DEDUP_KEY", key));
         let message = Message {
             flag: 0,
             sys_flag: 0,
@@ -126,7 +134,7 @@ impl Workload {
             born_host: "127.0.0.1:1".parse().expect("an address"),
             reconsume_times: 0,
             prepared_transaction_offset: 0,
-            properties: property.into_iter().collect(),
+            properties: property.into_iter().chain(key).chain(id).collect(),
             body: Bytes::copy_from_slice(body.as_bytes()),
         };
         let ask = Send {
@@ -257,12 +265,12 @@ impl Workload {
             return self.pop(world, dice);
         }
         let (handle, body) = dice.pick(&self.handles).clone();
-        oracle.asks_recall(&body);
+        let over = oracle.asks_recall(&body);
         let handle = RecallHandle::decode(&handle).expect("the server's own handle");
         if dice.chance(0.3) {
             let (topic, key) = (self.topic.clone(), handle.unique_key);
             let id = world.ask(RecallByKey { topic, key, unique: true });
-            self.asked.insert(id, Asked::RecallByKey(body));
+            self.asked.insert(id, Asked::RecallByKey(body, over));
             return;
         }
         let id = world.ask(Recall { topic: self.topic.clone(), handle });
@@ -281,8 +289,9 @@ impl Workload {
         }
         let deliver_at = Timestamp::from_millis(world.now().wall.as_millis() + ahead);
         oracle.asks_move(&body, deliver_at);
-        let unique_key = RecallHandle::decode(&handle).expect("the server's own handle").unique_key;
-        let id = world.ask(Reschedule { topic: self.topic.clone(), unique_key, deliver_at });
+        let key = RecallHandle::decode(&handle).expect("the server's own handle").unique_key;
+        let (topic, unique) = (self.topic.clone(), dice.chance(0.5));
+        let id = world.ask(Reschedule { topic, key, unique, to: NewMoment::At(deliver_at), before: None });
         self.asked.insert(id, Asked::Reschedule(body));
     }
 
@@ -330,11 +339,17 @@ impl Workload {
         durable: bool,
     ) -> Option<ListPending> {
         match (self.asked.remove(&id).expect("asked once, answered once"), reply) {
+            (Asked::Send(body), Reply::Send(Ok(sent))) if sent[0].duplicate => {
+                oracle.is_double(&body, &sent[0], durable);
+            }
             (Asked::Send(body), Reply::Send(Ok(sent))) => {
                 oracle.acknowledge(&body, sent[0].log_offset.0, durable);
                 if let Some(handle) = &sent[0].recall_handle {
                     self.handles.push((handle.clone(), body));
                 }
+            }
+            (Asked::Send(body), Reply::Send(Err(error))) if is_over_limit(&error.why) => {
+                oracle.is_not_stored(&body);
             }
             (Asked::Pull(queue), Reply::Pull(Ok(pulled))) => {
                 for bytes in pulled.messages.iter().filter(|_| queue != DEAD) {
@@ -369,8 +384,8 @@ impl Workload {
             (Asked::Reschedule(body), Reply::Reschedule(answer)) => {
                 oracle.answers_move(&body, answer.as_ref().ok(), durable);
             }
-            (Asked::RecallByKey(body), Reply::RecallByKey(Ok(answer))) => {
-                oracle.answers_recall_by_key(&body, &answer, durable);
+            (Asked::RecallByKey(body, over), Reply::RecallByKey(Ok(answer))) => {
+                oracle.answers_recall_by_key(&body, over, &answer, durable);
             }
             (Asked::Ack(bodies), Reply::Ack(answers)) => {
                 let done = bodies.iter().zip(&answers).filter(|(_, answer)| answer.is_ok());
@@ -479,6 +494,10 @@ impl Workload {
         }
         panic!("{}: faults have stopped, and it does not come to rest", oracle.seed());
     }
+}
+
+fn is_over_limit(why: &SendRefusal) -> bool {
+    matches!(why, SendRefusal::TooManyPending { .. } | SendRefusal::TooManyPendingOfTopic { .. })
 }
 
 fn histogram(width_ms: u64) -> GetHistogram {

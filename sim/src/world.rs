@@ -83,6 +83,13 @@ fn config(dice: &mut Seed) -> Config {
         chunks_max: 1 + dice.below(8) as u32,
         dead_bytes_min: 10_u64.pow(2 + dice.below(3) as u32),
     };
+    if dice.chance(0.15) {
+        config.pending_max = Some(1 + dice.below(60));
+    }
+    if dice.chance(0.15) {
+        config.pending_per_topic_max = Some(1 + dice.below(60));
+    }
+    config.dedup_window = Duration::from_millis(10_u64.pow(1 + dice.below(8) as u32));
     config.checkpoint_bytes = 2048 << dice.below(8);
     config.checkpoint_entries = 1 + dice.below(200) as usize;
     config.checkpoint_every = Duration::from_millis(1 + dice.below(100_000));
@@ -128,6 +135,11 @@ impl World {
     pub fn kept_ms(&self) -> i64 {
         let by_time = i64::try_from(self.config.retention.as_millis()).unwrap_or(i64::MAX);
         if self.config.retention_bytes.is_some() { 0 } else { by_time }
+    }
+
+    /// How long a message keeps its key against doubles after its delivery, in ms.
+    pub fn window_ms(&self) -> i64 {
+        i64::try_from(self.config.dedup_window.as_millis()).unwrap_or(i64::MAX)
     }
 
     /// Messages the node says are pending.
@@ -186,6 +198,10 @@ impl World {
             self.node.done(self.now, done).expect("no sync fails here");
         }
         self.answers(oracle, workload);
+        // One topic is delayed in, and nobody gives back with a delay.
+        let limits = [self.config.pending_max, self.config.pending_per_topic_max];
+        let limit = limits.into_iter().flatten().min().unwrap_or(u64::MAX);
+        assert!(self.pending() <= limit, "{}: {} are pending of {limit}", oracle.seed(), self.pending());
         if self.node.broker().is_settled() {
             oracle.all_durable();
         }

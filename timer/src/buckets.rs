@@ -110,9 +110,12 @@ impl Buckets {
         self.ready_mut(key)?.remove(key.0, key.1)
     }
 
-    pub(crate) fn contains(&self, key: Key) -> bool {
-        let start = self.catalog.bucket_of(key.0).map(|bucket| bucket.start);
-        matches!(start.and_then(|start| self.near.get(&start)), Some(State::Ready(loaded)) if loaded.contains(key))
+    pub(crate) fn get(&self, key: Key) -> Option<&Entry> {
+        let start = self.catalog.bucket_of(key.0)?.start;
+        match self.near.get(&start)? {
+            State::Ready(loaded) => loaded.get(key),
+            State::Wanted | State::Loading(_) => None,
+        }
     }
 
     fn ready_mut(&mut self, key: Key) -> Option<&mut Loaded> {
@@ -235,9 +238,10 @@ impl Buckets {
         })
     }
 
-    /// The loaded entries due by `until` in order, at most `limit` of them.
-    pub(crate) fn due_within(&self, until: Timestamp, limit: usize) -> impl Iterator<Item = Entry> {
-        let due = self.ready().flat_map(Loaded::iter).take_while(move |entry| entry.deliver_at <= until);
+    /// The loaded entries from `from` on that are due by `until`, in order, at most `limit` of them.
+    pub(crate) fn due_from(&self, from: Key, until: Timestamp, limit: usize) -> impl Iterator<Item = Entry> {
+        let rest = self.ready().flat_map(move |loaded| loaded.iter_from(from));
+        let due = rest.take_while(move |entry| entry.deliver_at <= until);
         due.take(limit).copied()
     }
 

@@ -4,7 +4,7 @@
 //! u64, the stored message. Little-endian.
 
 use bytes::Bytes;
-use env::Disk;
+use env::{Disk, Span};
 use model::LogOffset;
 
 use crate::Entry;
@@ -66,6 +66,11 @@ impl Writer {
     }
 }
 
+/// Where the item of an entry lies in a data file.
+pub(crate) fn span(id: usize, file: String, entry: &Entry) -> Span {
+    Span { id, file, at: entry.position, length: HEADER_BYTES + entry.length as usize }
+}
+
 /// Reads the message of an entry out of a data file, and checks it.
 pub(crate) fn read(disk: &dyn Disk, file: &str, entry: &Entry) -> Result<Bytes, FileError> {
     let mut bytes = vec![0; HEADER_BYTES + entry.length as usize];
@@ -79,15 +84,19 @@ pub(crate) fn read(disk: &dyn Disk, file: &str, entry: &Entry) -> Result<Bytes, 
     if have < bytes.len() {
         return Err(bad(format!("{} bytes", bytes.len()), format!("{have} up to the file's end")));
     }
-    let crc = crc32fast::hash(&bytes[4..]);
-    let item = (&bytes[..4], &bytes[4..8], &bytes[8..HEADER_BYTES]);
+    message(&Bytes::from(bytes), entry).ok_or_else(|| {
+        let expected = format!("the message of log offset {}, {} bytes", entry.log_offset, entry.length);
+        bad(expected, "another, or one with another checksum".to_owned())
+    })
+}
+
+/// The message of an item; `None` where the item is not that of the entry, or damaged.
+pub(crate) fn message(item: &Bytes, entry: &Entry) -> Option<Bytes> {
+    let crc = crc32fast::hash(&item[4..]);
+    let head = (&item[..4], &item[4..8], &item[8..HEADER_BYTES]);
     let wanted =
         (&crc.to_le_bytes()[..], &entry.length.to_le_bytes()[..], &entry.log_offset.0.to_le_bytes()[..]);
-    if item != wanted {
-        let expected = format!("the message of log offset {}, {} bytes", entry.log_offset, entry.length);
-        return Err(bad(expected, "another, or one with another checksum".to_owned()));
-    }
-    Ok(Bytes::from(bytes).slice(HEADER_BYTES..))
+    (head == wanted && item.len() == HEADER_BYTES + entry.length as usize).then(|| item.slice(HEADER_BYTES..))
 }
 
 #[cfg(test)]

@@ -5,6 +5,9 @@ use model::{LogOffset, Timestamp, TopicId};
 /// What entries are ordered by: the moment, and the order of acceptance among equals.
 pub type Key = (Timestamp, LogOffset);
 
+/// The key that none comes before.
+pub const FIRST: Key = (Timestamp::from_millis(i64::MIN), LogOffset(0));
+
 /// Stands for the position of a body that lies in the log, in the record that is the entry's identity.
 pub const IN_LOG: u64 = u64::MAX;
 

@@ -49,7 +49,7 @@ use env::Disk;
 use model::{LogOffset, Timestamp, TopicId};
 
 pub use catalog::{Catalog, is_timer_file};
-pub use entry::{Entry, IN_LOG, Key};
+pub use entry::{Entry, FIRST, IN_LOG, Key};
 pub use error::FileError;
 pub use load::{LoadDone, LoadJob};
 pub use scan::{Range, Scan};
@@ -83,6 +83,20 @@ pub fn read_body(catalog: &Catalog, entry: &Entry, disk: &dyn Disk) -> Result<By
             _ => Err(error),
         }
     })
+}
+
+/// Reads the messages of entries whose bodies lie in data files, in that order: those near each other in one go.
+/// Blocks. `None` for one that is not there or is damaged: [`read_body`] finds it elsewhere, or says why not.
+pub fn read_bodies(catalog: &Catalog, entries: &[Entry], disk: &dyn Disk) -> Vec<Option<Bytes>> {
+    let span = |(id, entry): (usize, &Entry)| {
+        let bucket = catalog.bucket_of(entry.deliver_at).filter(|_| entry.position != IN_LOG)?;
+        Some(data::span(id, bucket.data_file(), entry))
+    };
+    let mut found = vec![None; entries.len()];
+    env::read_spans(disk, entries.iter().enumerate().filter_map(span).collect(), &mut |id, item| {
+        found[id] = data::message(&item, &entries[id]);
+    });
+    found
 }
 
 /// The pending messages.
@@ -237,9 +251,14 @@ impl Timer {
     /// The entries due by `until` in the order in which they will be taken, at most `limit` of them. Takes
     /// none, and knows none of a bucket that is not loaded.
     pub fn due_within(&self, until: Timestamp, limit: usize) -> Vec<Entry> {
-        let mut due = self.memory.due_within(until, limit);
+        self.due_from(FIRST, until, limit)
+    }
+
+    /// Of those, the ones from `from` on. For moments within the next minute it costs by what it returns.
+    pub fn due_from(&self, from: Key, until: Timestamp, limit: usize) -> Vec<Entry> {
+        let mut due = self.memory.due_from(from, until, limit);
         let before = due.len();
-        due.extend(self.buckets.due_within(until, limit));
+        due.extend(self.buckets.due_from(from, until, limit));
         if due.len() > before {
             // Of two that are one, that of the bucket knows where the body lies now.
             due.sort_unstable_by_key(|entry| (entry.key(), entry.position == IN_LOG));
@@ -295,10 +314,15 @@ impl Timer {
     /// what a bucket's file says of it.
     pub fn is_pending(&self, deliver_at: Timestamp, log_offset: LogOffset) -> Option<bool> {
         let key = (deliver_at, log_offset);
-        if self.memory.contains(deliver_at, log_offset) || self.buckets.contains(key) {
+        if self.entry(key).is_some() {
             return Some(true);
         }
         if self.buckets.may_hold(key) { None } else { Some(false) }
+    }
+
+    /// A pending message that is in memory or loaded.
+    pub fn entry(&self, key: Key) -> Option<&Entry> {
+        self.memory.get(key.0, key.1).or_else(|| self.buckets.get(key))
     }
 
     /// A look at the pending messages of `range`, `most` of them at most, as they are now; `taken` are what

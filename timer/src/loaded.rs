@@ -52,13 +52,14 @@ impl Loaded {
         Some(entry)
     }
 
-    pub(crate) fn contains(&self, key: Key) -> bool {
-        self.place(key).is_some()
+    pub(crate) fn get(&self, key: Key) -> Option<&Entry> {
+        self.place(key).map(|place| &self.entries[place])
     }
 
-    /// What is left, in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
-        (self.next..self.entries.len())
+    /// What is left from that one on, in order.
+    pub(crate) fn iter_from(&self, from: Key) -> impl Iterator<Item = &Entry> {
+        let before = self.entries[self.next..].partition_point(|entry| entry.key() < from);
+        (self.next + before..self.entries.len())
             .filter(|&place| !self.is_removed(place))
             .map(|place| &self.entries[place])
     }

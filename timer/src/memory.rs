@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use model::{LogOffset, Timestamp};
 
 use crate::Entry;
-use crate::entry::Key;
+use crate::entry::{FIRST, Key};
 use crate::pile::Pile;
 use crate::slab::Slab;
 use crate::window::{WINDOW_MS, Window, number_of};
@@ -119,24 +119,25 @@ impl Memory {
         due.into_iter().chain(load).min()
     }
 
-    /// The entries due by `until` in their order, at most `limit` of them.
+    /// The entries from `from_key` on that are due by `until`, in their order, at most `limit` of them.
     ///
     /// Costs by what it returns for moments within the next minute; beyond, it looks at every entry of the
     /// piles up to `until`.
-    pub(crate) fn due_within(&self, until: Timestamp, limit: usize) -> Vec<Entry> {
+    pub(crate) fn due_from(&self, from_key: Key, until: Timestamp, limit: usize) -> Vec<Entry> {
         let mut due = Vec::new();
-        let mut from = Some(i64::MIN);
+        let mut from = Some(number_of(from_key.0));
         while let Some(number) = from.and_then(|from| self.next_number(from)) {
             if number > number_of(until) || due.len() >= limit {
                 break;
             }
             let before = due.len();
             if let Ok(window) = self.window(number) {
-                self.windows[window].due_within(&self.slab, until, limit, &mut due);
+                self.windows[window].due_from(&self.slab, from_key, until, limit, &mut due);
             }
             let piles = [self.frozen.get(&number), self.piles.get(&number)];
             if piles.iter().any(Option::is_some) {
-                due.extend(piles.into_iter().flatten().flat_map(|pile| pile.due_within(until)));
+                let pile = piles.into_iter().flatten().flat_map(|pile| pile.due_within(until));
+                due.extend(pile.filter(|entry| entry.key() >= from_key));
                 due[before..].sort_unstable_by_key(Entry::key);
                 due.truncate(limit);
             }
@@ -153,7 +154,7 @@ impl Memory {
         }
         let numbers = number_of(from)..=number_of(until);
         for window in self.windows.iter().filter(|window| numbers.contains(&window.number())) {
-            window.due_within(&self.slab, until, usize::MAX, &mut all);
+            window.due_from(&self.slab, FIRST, until, usize::MAX, &mut all);
         }
         let piles = [&self.frozen, &self.piles].into_iter().flat_map(|piles| piles.range(numbers.clone()));
         all.extend(piles.flat_map(|(_, pile)| pile.due_within(until)));
@@ -176,16 +177,13 @@ impl Memory {
         })
     }
 
-    /// Whether an entry is here.
-    pub(crate) fn contains(&self, deliver_at: Timestamp, log_offset: LogOffset) -> bool {
+    /// An entry, where it is here.
+    pub(crate) fn get(&self, deliver_at: Timestamp, log_offset: LogOffset) -> Option<&Entry> {
         let number = number_of(deliver_at);
-        let near = self
-            .window(number)
-            .is_ok_and(|window| self.windows[window].contains(&self.slab, deliver_at, log_offset));
-        near || [&self.frozen, &self.piles]
-            .into_iter()
-            .filter_map(|piles| piles.get(&number))
-            .any(|pile| pile.has(deliver_at, log_offset))
+        let window = self.window(number).ok().map(|window| &self.windows[window]);
+        let near = window.and_then(|window| window.get(&self.slab, deliver_at, log_offset));
+        let mut piles = [&self.frozen, &self.piles].into_iter().filter_map(|piles| piles.get(&number));
+        near.or_else(|| piles.find_map(|pile| pile.get(deliver_at, log_offset)))
     }
 
     /// Forgets the entries that `keep` does not want. Looks at every entry.

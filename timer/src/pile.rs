@@ -22,8 +22,8 @@ impl Pile {
         self.entries.contains(entry)
     }
 
-    pub(crate) fn has(&self, deliver_at: Timestamp, log_offset: LogOffset) -> bool {
-        self.entries.has(deliver_at, log_offset)
+    pub(crate) fn get(&self, deliver_at: Timestamp, log_offset: LogOffset) -> Option<&Entry> {
+        self.entries.get(deliver_at, log_offset)
     }
 
     /// Takes an entry out.

@@ -62,8 +62,10 @@ impl Run {
         self.search(key_of(entry)).1.is_ok()
     }
 
-    pub(crate) fn has(&self, deliver_at: Timestamp, log_offset: LogOffset) -> bool {
-        self.search((log_offset, deliver_at)).1.is_ok()
+    pub(crate) fn get(&self, deliver_at: Timestamp, log_offset: LogOffset) -> Option<&Entry> {
+        let (piece, place) = self.search((log_offset, deliver_at));
+        let place = place.ok()?;
+        Some(&self.pieces[piece][place])
     }
 
     pub(crate) fn pop_front(&mut self) -> Option<Entry> {
@@ -81,6 +83,17 @@ impl Run {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.pieces.iter().flatten()
+    }
+
+    /// The entries from that one on, whether it is here or not.
+    pub(crate) fn iter_from(&self, key: (LogOffset, Timestamp)) -> impl Iterator<Item = &Entry> {
+        let (piece, found) = self.search(key);
+        let place = found.unwrap_or_else(|place| place);
+        self.pieces
+            .iter()
+            .skip(piece)
+            .enumerate()
+            .flat_map(move |(nth, entries)| entries.iter().skip(if nth == 0 { place } else { 0 }))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

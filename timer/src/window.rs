@@ -3,7 +3,7 @@
 use model::{LogOffset, Timestamp};
 
 use crate::Entry;
-use crate::entry::Key;
+use crate::entry::{FIRST, Key};
 use crate::occupancy::Occupancy;
 use crate::run::Run;
 use crate::slab::{Link, NOWHERE, Slab};
@@ -180,28 +180,46 @@ impl Window {
         }
     }
 
-    /// Whether an entry is here.
-    pub(crate) fn contains(&self, slab: &Slab, deliver_at: Timestamp, log_offset: LogOffset) -> bool {
+    /// An entry, where it is here.
+    pub(crate) fn get<'a>(
+        &'a self,
+        slab: &'a Slab,
+        deliver_at: Timestamp,
+        log_offset: LogOffset,
+    ) -> Option<&'a Entry> {
         let slot = slot_of(deliver_at);
         let head = self.heads[slot];
         if self.tails[slot] == CROWDED {
-            return self.crowds[head as usize].has(deliver_at, log_offset);
+            return self.crowds[head as usize].get(deliver_at, log_offset);
         }
         let (_, here) = find(slab, head, log_offset);
-        here != NOWHERE && slab.get(here).entry.log_offset == log_offset
+        let entry = (here != NOWHERE).then(|| &slab.get(here).entry)?;
+        (entry.log_offset == log_offset).then_some(entry)
     }
 
-    /// Adds the entries due by `until` to `due`, first ones first, until it holds `limit`. Takes none.
-    pub(crate) fn due_within(&self, slab: &Slab, until: Timestamp, limit: usize, due: &mut Vec<Entry>) {
-        let mut from = 0;
+    /// Adds the entries from `from_key` on that are due by `until` to `due`, first ones first, until it holds `limit`.
+    /// Takes none.
+    pub(crate) fn due_from(
+        &self,
+        slab: &Slab,
+        from_key: Key,
+        until: Timestamp,
+        limit: usize,
+        due: &mut Vec<Entry>,
+    ) {
+        let mut from = if number_of(from_key.0) == self.number { slot_of(from_key.0) } else { 0 };
         while let Some(slot) =
             self.occupied.next(from).filter(|&slot| due.len() < limit && self.is_due(slot, until))
         {
             let room = limit - due.len();
             if self.tails[slot] == CROWDED {
-                due.extend(self.crowds[self.heads[slot] as usize].iter().take(room));
+                let crowd = &self.crowds[self.heads[slot] as usize];
+                // All of them are due in one millisecond: that of `from_key`, or a later one.
+                let is_of_it = crowd.first().is_some_and(|first| first.deliver_at == from_key.0);
+                let from = if is_of_it { (from_key.1, from_key.0) } else { (FIRST.1, FIRST.0) };
+                due.extend(crowd.iter_from(from).take(room));
             } else {
-                due.extend(list(slab, self.heads[slot]).take(room));
+                due.extend(list(slab, self.heads[slot]).filter(|entry| entry.key() >= from_key).take(room));
             }
             from = slot + 1;
         }
@@ -217,7 +235,7 @@ impl Window {
     /// Takes out the entries that `keep` does not want.
     pub(crate) fn retain(&mut self, slab: &mut Slab, keep: impl Fn(&Entry) -> bool) {
         let mut all = Vec::with_capacity(self.len);
-        self.due_within(slab, Timestamp::from_millis(i64::MAX), usize::MAX, &mut all);
+        self.due_from(slab, FIRST, Timestamp::from_millis(i64::MAX), usize::MAX, &mut all);
         for entry in all.iter().filter(|entry| !keep(entry)) {
             self.remove(slab, entry.deliver_at, entry.log_offset);
         }

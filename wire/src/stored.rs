@@ -487,6 +487,17 @@ impl<'a> View<'a> {
         property::pairs(text).rfind(|(found, _)| *found == name).map(|(_, value)| value)
     }
 
+    /// The values of some properties, in one pass.
+    pub fn properties_named<const N: usize>(&self, names: [&str; N]) -> [Option<&'a str>; N] {
+        let mut values = [None; N];
+        for (found, value) in std::str::from_utf8(self.properties).into_iter().flat_map(property::pairs) {
+            if let Some(place) = names.iter().position(|name| *name == found) {
+                values[place] = Some(value); // of a name that stands twice the last counts
+            }
+        }
+        values
+    }
+
     fn has_room_for_moment(&self) -> bool {
         self.properties.len() + DELIVERED_AT_BYTES <= property::MAX_BYTES
     }

@@ -299,6 +299,9 @@ fn changed_settings_hold_from_then_on() {
         auto_create_topics: false,
         auto_create_groups: false,
         default_queues: 4,
+        pending_max: None,
+        pending_per_topic_max: None,
+        dedup_window: config.dedup_window,
     });
     let refused = |sent: Result<Vec<Sent>, SendError>| sent.is_err();
     assert!(refused(rig.ask(send("T", &"x".repeat(3000), &[]))));

@@ -185,6 +185,77 @@ fn bytes_that_left_memory_are_read_ahead_of_their_moment() {
     assert_eq!((rig.broker.stats().unstaged, rig.broker.stats().lateness_max_ms), (0, 0));
 }
 
+/// Whether the message at that place was read ahead.
+fn staged(rig: &Rig, at: model::LogOffset) -> bool {
+    rig.broker.due.staged(journal::Extent { at, length: 1 }).is_some()
+}
+
+#[test]
+fn a_burst_is_read_ahead_to_its_last_message() {
+    let mut rig = Rig::new();
+    let due = (BEGIN + 60_000).to_string();
+    let sent: Vec<_> = (0..5000)
+        .map(|i: u32| rig.send(send("t", &i.to_string(), &[("TIMER_DELIVER_MS", &due)])).log_offset)
+        .collect();
+    for _ in 0..20 {
+        rig.send(send("filler", &"x".repeat(30_000), &[]));
+    }
+    rig.pass(59_000);
+    assert!(sent.iter().all(|&at| staged(&rig, at)));
+    rig.pass(1000);
+    assert_eq!(rig.broker.stats().delivered, 5000);
+    assert_eq!((rig.broker.stats().unstaged, rig.broker.stats().lateness_max_ms), (0, 0));
+}
+
+#[test]
+fn what_was_read_ahead_goes_with_its_topic() {
+    let mut rig = Rig::new();
+    let (due, body) = ((BEGIN + 60_000).to_string(), "x".repeat(30_000));
+    let sent = rig.send(send("t", &body, &[("TIMER_DELIVER_MS", &due)]));
+    let other = rig.send(send("other", &body, &[("TIMER_DELIVER_MS", &due)]));
+    for _ in 0..20 {
+        rig.send(send("filler", &body, &[]));
+    }
+    rig.pass(59_000);
+    assert!(staged(&rig, sent.log_offset));
+    rig.ask(DeleteTopic { name: topic("t") }).unwrap();
+    assert!(!staged(&rig, sent.log_offset));
+    rig.pass(500);
+    assert!(staged(&rig, other.log_offset));
+    rig.pass(500);
+    assert_eq!((rig.broker.stats().delivered, rig.broker.stats().unstaged), (1, 0));
+}
+
+#[test]
+fn what_is_called_back_while_it_is_read_ahead_is_not_kept() {
+    let mut rig = Rig::new();
+    let (due, body) = ((BEGIN + 60_000).to_string(), "x".repeat(30_000));
+    let sent = rig.send(send("t", &body, &[("TIMER_DELIVER_MS", &due), ("UNIQ_KEY", "u")]));
+    let other = rig.send(send("t", &body, &[("TIMER_DELIVER_MS", &due)]));
+    for _ in 0..20 {
+        rig.send(send("filler", &body, &[]));
+    }
+    rig.pass(57_900);
+    rig.now = at(58_100);
+    rig.broker.tick(rig.now, Budget::default());
+    rig.broker.write();
+    let mut reads = Vec::new();
+    while let Some(work) = rig.broker.poll_work() {
+        match work {
+            Work::Read(_) => reads.push(work),
+            work => rig.work(work),
+        }
+    }
+    assert_eq!(reads.len(), 1);
+    let handle = wire::recall_handle::RecallHandle::decode(&sent.recall_handle.unwrap()).unwrap();
+    assert_eq!(rig.ask(Recall { topic: topic("t"), handle }), Ok(Recalled::Recalled));
+    for read in reads {
+        rig.work(read);
+    }
+    assert!(!staged(&rig, sent.log_offset));
+    assert!(staged(&rig, other.log_offset));
+}
+
 #[test]
 fn a_disk_that_refuses_holds_deliveries_until_it_takes_them_again() {
     let mut rig = Rig::new();

@@ -163,16 +163,23 @@ fn counts_and_the_histogram_are_exact() {
     assert_eq!((rig.ask(CountPending), histogram(&mut rig, None, 1)), (BTreeMap::new(), BTreeMap::new()));
 }
 
+fn to_moment(key: &str, ms: i64) -> Reschedule {
+    let to = NewMoment::At(Timestamp::from_millis(BEGIN + ms));
+    Reschedule { topic: topic("t"), key: key.into(), unique: true, to, before: None }
+}
+
 fn reschedule(rig: &mut Rig, id: &str, ms: i64) -> Rescheduled {
-    let deliver_at = Timestamp::from_millis(BEGIN + ms);
-    rig.ask(Reschedule { topic: topic("t"), unique_key: id.into(), deliver_at }).unwrap()
+    rig.ask(to_moment(id, ms)).unwrap()
 }
 
 fn moved_to(rescheduled: &Rescheduled) -> i64 {
-    match rescheduled {
-        Rescheduled::Moved { deliver_at, .. } => deliver_at.as_millis() - BEGIN,
-        other => panic!("{other:?}"),
-    }
+    assert_eq!((rescheduled.moved.len(), rescheduled.visible, rescheduled.older), (1, 0, None));
+    rescheduled.deliver_at.as_millis() - BEGIN
+}
+
+/// How many moved, how many can be read already, and whether it was called back.
+fn outcome(rescheduled: &Rescheduled) -> (usize, u64, bool) {
+    (rescheduled.moved.len(), rescheduled.visible, rescheduled.recalled)
 }
 
 #[test]
@@ -211,13 +218,13 @@ fn a_message_that_waits_is_given_another_moment_and_stays_the_same_message() {
     assert_eq!(rig.bodies("t"), ["now", "earlier"]);
     // The checkpoints tell it as the log does.
     let mut rig = rig.killed(1);
-    assert_eq!(reschedule(&mut rig, "earlier", DAY), Rescheduled::TooLate);
+    assert_eq!(outcome(&reschedule(&mut rig, "earlier", DAY)), (0, 1, false));
     let handle = wire::recall_handle::RecallHandle::decode(&handle).unwrap();
     assert_eq!(rig.ask(Recall { topic: topic("t"), handle: handle.clone() }), Ok(Recalled::TooLate));
     let old = wire::recall_handle::RecallHandle { unique_key: "later".into(), ..handle };
     assert_eq!(rig.ask(Recall { topic: topic("t"), handle: old }), Ok(Recalled::Recalled), "an old handle");
-    assert_eq!(reschedule(&mut rig, "later", DAY), Rescheduled::Recalled);
-    assert_eq!(reschedule(&mut rig, "nobody", DAY), Rescheduled::Unknown);
+    assert_eq!(outcome(&reschedule(&mut rig, "later", DAY)), (0, 0, true));
+    assert_eq!(outcome(&reschedule(&mut rig, "nobody", DAY)), (0, 0, false));
     rig.pass(30 * DAY);
     assert_eq!(rig.bodies("t"), ["now", "earlier", "twice", "new"]);
     let late = rig.pull("t", 2).messages[0].clone();
@@ -231,11 +238,15 @@ fn a_moment_past_the_limit_or_of_no_topic_is_refused_and_nothing_moves() {
     let mut rig = Rig::with(config());
     far(&mut rig, "t", "stays", 1000);
     let limit_ms = rig.broker.config().max_delay_ms;
-    let deliver_at = Timestamp::from_millis(BEGIN + limit_ms + 1);
-    let ask = Reschedule { topic: topic("t"), unique_key: "stays".into(), deliver_at };
-    let refused = RescheduleError::TooFar { deliver_at, ahead_ms: limit_ms + 1, limit_ms };
-    assert_eq!(rig.ask(ask.clone()), Err(refused));
-    let ask = Reschedule { topic: topic("v"), deliver_at: at(1).wall, ..ask };
+    for (to, ahead_ms) in [
+        (NewMoment::At(Timestamp::from_millis(BEGIN + limit_ms + 1)), limit_ms + 1),
+        (NewMoment::At(Timestamp::from_millis(i64::MAX)), i64::MAX - BEGIN),
+        (NewMoment::In(i64::MAX), i64::MAX),
+    ] {
+        let ask = Reschedule { to, ..to_moment("stays", 1) };
+        assert_eq!(rig.ask(ask), Err(RescheduleError::TooFar { ahead_ms, limit_ms }));
+    }
+    let ask = Reschedule { topic: topic("v"), ..to_moment("stays", 1) };
     assert_eq!(rig.ask(ask), Err(RescheduleError::TopicUnknown { topic: topic("v") }));
     rig.pass(1000);
     assert_eq!(rig.bodies("t"), ["stays"]);
@@ -247,14 +258,10 @@ fn who_looks_for_a_message_while_it_is_moved_finds_it() {
     let handle = far(&mut rig, "t", "moves", 3 * DAY).recall_handle.unwrap();
     rig.pass(70_000);
     let handle = wire::recall_handle::RecallHandle::decode(&handle).unwrap();
-    let first = rig.begin(Reschedule {
-        topic: topic("t"),
-        unique_key: "moves".into(),
-        deliver_at: Timestamp::from_millis(BEGIN + 4 * DAY),
-    });
+    let first = rig.begin(to_moment("moves", 4 * DAY));
     let second = rig.begin(Recall { topic: topic("t"), handle });
     rig.turn();
-    assert!(matches!(rig.answer::<Reschedule>(first), Some(Ok(Rescheduled::Moved { .. }))));
+    assert_eq!(outcome(&rig.answer::<Reschedule>(first).unwrap().unwrap()), (1, 0, false));
     assert_eq!(rig.answer::<Recall>(second), Some(Ok(Recalled::Recalled)));
     assert_eq!(rig.broker.stats().pending, 0);
 }
@@ -332,6 +339,53 @@ fn of_a_key_that_very_many_wait_under_all_are_listed_and_called_back() {
 }
 
 #[test]
+fn all_that_waits_under_a_key_moves_once_and_keeps_its_order_and_its_level() {
+    const COUNT: usize = 1100;
+    for on_disk in [true, false] {
+        let mut rig = Rig::with(config());
+        rig.topic("t", 1);
+        rig.send(send("t", "seen", &[("KEYS", "order")]));
+        rig.send(send("t", "level", &[("DELAY", "18"), ("KEYS", "order")]));
+        for i in 0..COUNT {
+            let ms = (5 * DAY + i as i64).to_string();
+            rig.send(send("t", &i.to_string(), &[("TIMER_DELAY_MS", &ms), ("KEYS", "order")]));
+        }
+        far(&mut rig, "t", "alone", 9 * DAY);
+        if on_disk {
+            rig.pass(70_000);
+        }
+        let mut ask = Reschedule { unique: false, to: NewMoment::In(DAY), ..to_moment("order", 0) };
+        let mut moved = Vec::new();
+        loop {
+            let done = rig.ask(ask.clone()).unwrap();
+            assert!(!done.recalled);
+            moved.extend(done.moved.iter().map(|moved| moved.from.as_millis()));
+            (ask.to, ask.before) = (NewMoment::At(done.deliver_at), done.older);
+            if done.older.is_none() {
+                break;
+            }
+        }
+        assert_eq!((moved.len(), rig.broker.stats().pending), (COUNT + 2, COUNT as u64 + 2));
+        assert!(moved.contains(&(BEGIN + 2 * 60 * MINUTE)) && moved.contains(&(BEGIN + 5 * DAY)));
+        let levels = |page: PendingPage| page.messages.iter().filter(|one| one.level == 18).count();
+        let of_level = Which::Key { topic: topic("t"), key: "order".into() };
+        let mut pages = Vec::new();
+        let mut next = list(of_level, 256);
+        loop {
+            let page = rig.ask(next.clone()).unwrap();
+            next.after = page.next;
+            pages.push(page);
+            if next.after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(pages.into_iter().map(levels).sum::<usize>(), 1);
+        rig.pass(DAY + 70_000);
+        assert_eq!(rig.broker.stats().pending, 0);
+    }
+}
+
+#[test]
 fn a_page_of_a_key_has_a_limit_of_bytes() {
     let mut rig = Rig::with(config());
     let body = "x".repeat(65_000);
@@ -346,4 +400,37 @@ fn a_page_of_a_key_has_a_limit_of_bytes() {
     ask.after = first.next;
     let rest = rig.ask(ask).unwrap();
     assert_eq!((first.messages.len() + rest.messages.len(), rest.next), (260, None));
+}
+
+/// One message of the key `k` can be read and is out of memory, another waits and is in it; reads fail once.
+fn with_a_read_that_fails() -> Rig {
+    let mut rig = Rig::new();
+    rig.send(send("t", "x", &[("KEYS", "k")]));
+    for _ in 0..20 {
+        rig.send(send("filler", &"x".repeat(30_000), &[]));
+    }
+    rig.send(send("t", "waits", &[("TIMER_DELAY_MS", "60000"), ("UNIQ_KEY", "u"), ("KEYS", "k")]));
+    rig.disk.inject(env::Fault::FailReads(1));
+    rig
+}
+
+#[test]
+fn what_has_moved_is_told_though_a_read_fails_after_it() {
+    let mut rig = with_a_read_that_fails();
+    let ask = Reschedule { unique: false, ..to_moment("k", 90_000) };
+    let told = rig.ask(ask.clone()).unwrap();
+    let moved = |told: &Rescheduled| told.moved.iter().map(|one| one.unique_key.clone()).collect::<Vec<_>>();
+    assert_eq!((moved(&told), told.visible), (vec!["u".to_owned()], 0));
+    let rest = rig.ask(Reschedule { before: Some(told.older.unwrap()), ..ask }).unwrap();
+    assert_eq!((moved(&rest), rest.visible, rest.older), (vec![], 1, None));
+}
+
+#[test]
+fn what_was_called_back_is_told_though_a_read_fails_after_it() {
+    let mut rig = with_a_read_that_fails();
+    let ask = RecallByKey { topic: topic("t"), key: "k".into(), unique: false };
+    let told = rig.ask(ask.clone()).unwrap();
+    assert_eq!((told.recalled, told.visible, told.more), (vec!["u".to_owned()], 0, true));
+    let rest = rig.ask(ask).unwrap();
+    assert_eq!((rest.recalled, rest.visible, rest.more), (vec![], 1, false));
 }

@@ -139,9 +139,10 @@ fn far_life(rig: &mut Rig, promised: &mut Promised) -> Option<()> {
             assert_eq!(recalled, Recalled::Recalled, "{body}");
             promised.insert(body, Some(true));
         }
-        let (unique_key, deliver_at) = (format!("far-{round}-0"), at(5 * DAY + HOUR + round).wall);
-        let moved = rig.try_ask(Reschedule { topic: topic("t"), unique_key, deliver_at })?.ok()?;
-        assert!(matches!(moved, Rescheduled::Moved { .. }), "{moved:?}");
+        let (key, to) = (format!("far-{round}-0"), NewMoment::At(at(5 * DAY + HOUR + round).wall));
+        let ask = Reschedule { topic: topic("t"), key, unique: true, to, before: None };
+        let done = rig.try_ask(ask)?.ok()?;
+        assert_eq!(done.moved.len(), 1, "{done:?}");
     }
     rig.try_pass(3 * DAY + HOUR)?;
     rig.try_pass(70_000)

@@ -22,6 +22,7 @@ fn sent(id: &str) -> Sent {
         unique_key: id.to_owned(),
         recall_handle: Some("handle".to_owned()),
         remark: None,
+        duplicate: false,
     }
 }
 

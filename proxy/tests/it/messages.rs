@@ -10,6 +10,7 @@ use proto::v2::{
     self, Code, ForwardMessageToDeadLetterQueueRequest, MessageQueue, MessageType, ReceiveMessageRequest,
     TelemetryCommand,
 };
+use service::ServiceExt;
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -66,6 +67,72 @@ async fn what_is_due_already_is_delivered_at_once_and_what_is_too_far_is_refused
     assert_eq!((status.code(), refused.entries.len()), (Code::IllegalDeliveryTime, 0));
     assert!(status.message.contains("message 1"), "{}", status.message);
     assert_eq!(world.receive(receive()).await.1, vec![], "nothing of a refused call is stored");
+}
+
+#[tokio::test]
+async fn beyond_a_limit_on_what_waits_a_call_is_refused_whole_with_the_limit() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Delay).await;
+    let limits = broker::Configure {
+        flush: broker::Flush::Sync,
+        max_delay_ms: 86_400_000,
+        levels: model::LevelTable::default(),
+        timer_enabled: true,
+        max_body_bytes: 1000,
+        auto_create_topics: true,
+        auto_create_groups: true,
+        default_queues: 8,
+        pending_max: Some(2),
+        pending_per_topic_max: None,
+        dedup_window: Duration::from_secs(1),
+    };
+    world.service.ask(limits).await.unwrap();
+    let due = EPOCH + 60_000;
+    assert_eq!(world.send(vec![delayed("a", due)]).await.status.unwrap().code(), Code::Ok);
+    let refused = world.send(vec![delayed("b", due), delayed("c", due)]).await;
+    let status = refused.status.unwrap();
+    assert_eq!((status.code(), refused.entries.len()), (Code::TooManyRequests, 0));
+    let told = "message 1: timer message is under flow control: 2 pending, the limit pending_max is 2";
+    assert_eq!(status.message, told);
+    assert_eq!(world.send(vec![delayed("d", due)]).await.status.unwrap().code(), Code::Ok);
+    world.advance(Duration::from_secs(60)).await;
+    assert_eq!(bodies(&world.receive(receive()).await.1), ["a", "d"]);
+}
+
+#[tokio::test]
+async fn a_second_message_with_a_key_has_the_firsts_ids_and_its_status_says_so_and_when_that_is_due() {
+    let mut world = world().await;
+    world.topic("t", TopicKind::Delay).await;
+    let keyed = |id: &str, ms: i64| {
+        let mut message = delayed(id, EPOCH + ms);
+        message.user_properties.insert("DUEMQ_DEDUP_KEY".into(), "order 4711".into());
+        message
+    };
+    let first = world.send(vec![keyed("first", 60_000)]).await.entries.remove(0);
+    let second = world.send(vec![keyed("second", 90_000)]).await;
+    let status = second.status.as_ref().unwrap();
+    let told =
+        format!("duplicate=true: a message with this DUEMQ_DEDUP_KEY is there, due at {}", EPOCH + 60_000);
+    assert_eq!((status.code(), &status.message), (Code::Ok, &told));
+    let second = &second.entries[0];
+    assert_eq!((second.message_id.as_str(), &second.recall_handle), ("first", &first.recall_handle));
+    assert_eq!(second.status.as_ref().unwrap().message, told);
+    let refused = world.send(vec![keyed("a", 60_000), delayed("b", EPOCH + 60_000)]).await;
+    let status = refused.status.unwrap();
+    assert_eq!(status.code(), Code::BadRequest);
+    assert!(status.message.starts_with("message 0: property DUEMQ_DEDUP_KEY"), "{}", status.message);
+    let mut long = keyed("long", 60_000);
+    long.user_properties.insert("DUEMQ_DEDUP_KEY".into(), "k".repeat(256));
+    let refused = world.send(vec![long]).await.status.unwrap();
+    let told = "property DUEMQ_DEDUP_KEY has 256 bytes, it must have 1 to 255";
+    assert_eq!((refused.code(), refused.message.as_str()), (Code::BadRequest, told));
+
+    world.advance(Duration::from_secs(90)).await;
+    let (_, messages) = world.receive(receive()).await;
+    assert_eq!(bodies(&messages), ["first"]);
+    assert_eq!(messages[0].user_properties["DUEMQ_DEDUP_KEY"], "order 4711");
+    let third = world.send(vec![keyed("third", 120_000)]).await.entries.remove(0);
+    assert_eq!((third.message_id.as_str(), third.recall_handle), ("first", first.recall_handle));
 }
 
 #[tokio::test]

@@ -63,6 +63,17 @@ async fn a_send_that_breaks_a_rule_is_answered_with_the_rule() {
         (ResponseCode::NoPermission, send("SCHEDULE_TOPIC_XXXX", b"body", &[]), "SCHEDULE_TOPIC_XXXX"),
         (ResponseCode::NoPermission, send("rmq_sys_wheel_timer", b"body", &[]), "rmq_sys_wheel_timer"),
         (ResponseCode::MessageIllegal, batch("T", &[("TRAN_MSG", "true")]), "TRAN_MSG"),
+        (ResponseCode::MessageIllegal, batch("T", &[("DUEMQ_DEDUP_KEY", "k")]), "DUEMQ_DEDUP_KEY"),
+        (
+            ResponseCode::MessageIllegal,
+            send("T", b"body", &[("DUEMQ_DEDUP_KEY", "k"), ("TRAN_MSG", "true"), ("PGROUP", "p")]),
+            "DUEMQ_DEDUP_KEY",
+        ),
+        (
+            ResponseCode::MessageIllegal,
+            send("T", b"body", &[("DUEMQ_DEDUP_KEY", &value[..256])]),
+            "has 256 bytes",
+        ),
         (ResponseCode::TopicNotExist, with(send("V", b"body", &[]), "c", "other"), "topic V"),
     ] {
         refused(&mut client, code, request, told).await;
@@ -91,6 +102,22 @@ async fn with_the_timer_off_a_moment_is_refused_and_a_level_is_not() {
         client.ask_for(ResponseCode::SystemError, send("T", b"body", &[("TIMER_DELAY_SEC", "5")])).await;
     assert_eq!(remark(&answer), "accurate timer message is not enabled, timerWheelEnable is false");
     client.ask_for(ResponseCode::Success, send("T", b"body", &[("DELAY", "1")])).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn beyond_a_limit_on_what_waits_a_delayed_message_is_refused_with_the_limit() {
+    let server = Server::start_with(Settings::new(store_host()), |config| {
+        (config.pending_max, config.pending_per_topic_max) = (Some(2), Some(1));
+    });
+    let mut client = server.connect();
+    let delayed = |topic| send(topic, b"body", &[("DELAY", "5")]);
+    client.ask_for(ResponseCode::Success, delayed("T")).await;
+    let told = "1 of topic T pending, the limit pending_per_topic_max is 1";
+    refused(&mut client, ResponseCode::SystemError, delayed("T"), told).await;
+    client.ask_for(ResponseCode::Success, delayed("U")).await;
+    let told = "2 pending, the limit pending_max is 2";
+    refused(&mut client, ResponseCode::SystemError, delayed("V"), told).await;
+    assert_eq!(server.stats().pending, 2);
 }
 
 #[tokio::test(start_paused = true)]

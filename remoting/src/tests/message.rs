@@ -37,6 +37,32 @@ async fn a_message_sent_is_pulled_as_it_was_sent() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_second_message_with_a_key_is_answered_with_the_first_and_marked() {
+    let mut client = Server::start().connect();
+    let keyed = |body: &'static [u8], ms| {
+        send("T", body, &[("TIMER_DELAY_MS", ms), ("UNIQ_KEY", "mine"), ("DUEMQ_DEDUP_KEY", "order 4711")])
+    };
+    let first = client.ask_for(ResponseCode::Success, keyed(b"first", "60000")).await;
+    assert_eq!(first.ext.get("duplicate"), None);
+    let mut second = keyed(b"second", "90000");
+    let other = [("TIMER_DELAY_MS", "90000"), ("UNIQ_KEY", "other"), ("DUEMQ_DEDUP_KEY", "order 4711")];
+    second.ext = send("T", b"second", &other).ext;
+    let second = client.ask_for(ResponseCode::Success, second).await;
+    assert_eq!(second.ext.get("duplicate"), Some("true"));
+    for name in ["msgId", "queueId", "transactionId", "recallHandle"] {
+        assert!(first.ext.get(name).is_some());
+        assert_eq!(second.ext.get(name), first.ext.get(name), "{name}");
+    }
+    assert!(remark(&second).contains("is there, due at 17"), "{}", remark(&second));
+    sleep(Duration::from_secs(100)).await;
+    let got = messages(&client.ask(pull("T", 0, 0)).await);
+    assert_eq!(got.iter().map(|(message, _)| &message.body[..]).collect::<Vec<_>>(), [b"first"]);
+    let third = client.ask_for(ResponseCode::Success, keyed(b"third", "90000")).await;
+    assert_eq!((third.ext.get("duplicate"), third.ext.get("transactionId")), (Some("true"), Some("mine")));
+    assert_eq!(third.ext.get("recallHandle"), first.ext.get("recallHandle"), "and so when it was due");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_header_in_words_and_the_binary_dialect_are_served_alike() {
     let mut client = Server::start().connect();
     let mut ext = Fields::new();

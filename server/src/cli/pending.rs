@@ -1,18 +1,21 @@
-//! `duemq pending …`: what waits for its moment, seen, counted and called back, on every broker of the cluster.
+//! `duemq pending …`: what waits for its moment, seen, counted, moved and called back, on every broker of the cluster.
 
-use super::{CountPending, ListPending, RecallPending, Server, ShowPending, reach, show, when};
+mod brokers;
+mod count;
+mod json;
+
+pub use count::count;
+
+use super::{ListPending, RecallPending, ReschedulePending, ShowPending, reach, show, when};
 use crate::exit::{Exit, Failure};
 use anyhow::anyhow;
-use client::{AskError, Client, Delivered};
+use brokers::{Brokers, Waiting};
+use jiff::ZonedDateTime;
 use model::TopicName;
-use std::collections::{BTreeMap, VecDeque};
-use std::fmt::Write as _;
+use serde_json::json;
 use wire::property;
-use wire::remoting::ResponseCode;
-use wire::remoting::pending::{List, RecallByKey};
-
-/// Messages of one answer.
-const PAGE: i32 = 64;
+use wire::recall_handle::RecallHandle;
+use wire::remoting::pending::{List, Moved, RecallByKey, Reschedule};
 
 /// Prints what waits, a line each, in the order in which it falls due.
 pub fn list(args: &ListPending) -> Result<(), Failure> {
@@ -33,7 +36,7 @@ pub fn list(args: &ListPending) -> Result<(), Failure> {
         let mut left = args.count;
         while left > 0 {
             let Some(message) = all.next().await? else { break };
-            reach::say(&line(&message))?;
+            reach::say(&if args.json { json::line(&message) } else { line(&message) })?;
             left -= 1;
         }
         if left == args.count {
@@ -46,41 +49,23 @@ pub fn list(args: &ListPending) -> Result<(), Failure> {
     })
 }
 
-/// Prints how many wait of each topic.
-pub fn count(args: &CountPending) -> Result<(), Failure> {
-    reach::run(async {
-        let mut brokers = Brokers::of(&args.server, None).await?;
-        let mut all: BTreeMap<String, u64> = BTreeMap::new();
-        for (name, broker) in std::mem::take(&mut brokers.all) {
-            if let Some(counts) = brokers.answered(&name, broker.count_pending().await)? {
-                for (topic, count) in counts.pending {
-                    *all.entry(topic).or_default() += count;
-                }
-            }
-        }
-        brokers.end()?;
-        let width = all.keys().map(String::len).max().unwrap_or(0).max("in all".len());
-        let mut text = String::new();
-        for (topic, count) in &all {
-            writeln!(text, "{topic:<width$}  {count:>12}").expect("a string takes all");
-        }
-        writeln!(text, "{:<width$}  {:>12}", "in all", all.values().sum::<u64>())
-            .expect("a string takes all");
-        reach::say(&text)
-    })
-}
-
 /// Prints the messages of a key that wait, whole. None is exit code 1.
 pub fn show(args: &ShowPending) -> Result<(), Failure> {
     let topic = TopicName::new(&args.topic).map_err(reach::wrong)?;
-    let which = List { topic: Some(topic.to_string()), key: Some(args.key.clone()), ..List::default() };
+    let (key, _) = named(&topic, &args.key)?;
+    let which = List { topic: Some(topic.to_string()), key: Some(key), ..List::default() };
     reach::run(async {
         let brokers = Brokers::of(&args.server, Some(topic.as_str())).await?;
         let mut all = brokers.list(&which).await?;
         let mut found = false;
         while let Some(message) = all.next().await? {
             found = true;
-            reach::say(&show::pending(&message))?;
+            let shown = if args.json {
+                json::whole(&message)
+            } else {
+                show::pending(&message.delivered, message.level)
+            };
+            reach::say(&shown)?;
         }
         all.tell_what_is_missing();
         if found { Ok(()) } else { Err(nothing(&topic, &args.key)) }
@@ -90,20 +75,22 @@ pub fn show(args: &ShowPending) -> Result<(), Failure> {
 /// Calls back what waits under a key, or else the message of that id. Nothing to call back is exit code 1.
 pub fn recall(args: &RecallPending) -> Result<(), Failure> {
     let topic = TopicName::new(&args.topic).map_err(reach::wrong)?;
+    let (key, is_handle) = named(&topic, &args.key)?;
+    let ways = if is_handle { &[true][..] } else { &[false, true] };
     reach::run(async {
         let mut brokers = Brokers::of(&args.server, Some(topic.as_str())).await?;
-        let (mut recalled, mut visible, mut before) = (0, 0, false);
+        let (mut recalled, mut visible, mut before) = (Vec::new(), 0, false);
         for (name, broker) in std::mem::take(&mut brokers.all) {
-            for unique in [false, true] {
-                let which = RecallByKey { topic: topic.to_string(), key: args.key.clone(), unique };
+            for &unique in ways {
+                let which = RecallByKey { topic: topic.to_string(), key: key.clone(), unique: Some(unique) };
                 let mut more = true;
                 while more {
                     let answer = broker.recall_by_key(&which).await;
                     let Some(done) = brokers.answered(&name, answer)? else { break };
-                    for id in &done.recalled {
-                        reach::say(&format!("recalled {id}\n"))?;
+                    if !args.json {
+                        done.recalled.iter().try_for_each(|id| reach::say(&format!("recalled {id}\n")))?;
                     }
-                    recalled += done.recalled.len();
+                    recalled.extend(done.recalled);
                     (before, more) = (before || done.before, done.more);
                     // Each round counts them anew.
                     if !more {
@@ -113,174 +100,137 @@ pub fn recall(args: &RecallPending) -> Result<(), Failure> {
             }
         }
         brokers.end()?;
-        let delivered = match visible {
-            1 => "1 message was delivered already".to_owned(),
-            count => format!("{count} messages were delivered already"),
+        let outcome = match (recalled.len(), visible) {
+            (0, 0) if before => "recalled before",
+            (0, 0) => "unknown",
+            (0, _) => "too late",
+            (_, _) => "recalled",
         };
-        match (recalled, visible) {
-            (0, 0) if before => reach::say("recalled before\n"),
-            (0, 0) => Err(nothing(&topic, &args.key)),
-            (0, _) => Err(Failure::new(
-                Exit::Refused,
-                anyhow!("too late: of {topic} with {:?} {delivered}, and none waits", args.key),
-            )),
-            (_, 0) => Ok(()),
-            (_, _) => {
-                eprintln!("too late for others: {delivered}");
-                Ok(())
+        if args.json {
+            let told = json!({ "outcome": outcome, "recalled": recalled, "tooLate": visible });
+            reach::say(&format!("{told}\n"))?;
+        }
+        match outcome {
+            "unknown" => return Err(nothing(&topic, &args.key)),
+            "too late" => return Err(too_late(&topic, &args.key, visible)),
+            "recalled before" if !args.json => reach::say("recalled before\n")?,
+            _ if visible > 0 => eprintln!("too late for others: {}", delivered(visible)),
+            _ => {}
+        }
+        Ok(())
+    })
+}
+
+/// Gives what waits under a key, or the message of that id or handle, another moment. Nothing to move is exit code 1.
+pub fn reschedule(args: &ReschedulePending) -> Result<(), Failure> {
+    let topic = TopicName::new(&args.topic).map_err(reach::wrong)?;
+    let (key, is_handle) = named(&topic, &args.key)?;
+    let mut which =
+        Reschedule { topic: topic.to_string(), key, unique: Some(is_handle), ..Reschedule::default() };
+    match (&args.at, &args.r#in) {
+        (Some(at), _) => which.deliver_at = Some(at.timestamp().as_millisecond()),
+        (None, Some(delay)) => {
+            let ms = when::delay_ms(delay, &ZonedDateTime::now());
+            which.delay_ms = Some(ms.map_err(|why| reach::wrong(anyhow!(why)))?);
+        }
+        (None, None) => return Err(reach::wrong(anyhow!("--at or --in tells the new moment"))),
+    }
+    reach::run(async {
+        let mut brokers = Brokers::of(&args.server, Some(topic.as_str())).await?;
+        let (mut moved, mut visible, mut recalled) = (Vec::new(), 0, false);
+        for (name, broker) in std::mem::take(&mut brokers.all) {
+            which.before = None;
+            loop {
+                let answer = broker.reschedule(&which).await;
+                let Some(done) = brokers.answered(&name, answer)? else { break };
+                // All come to the moment that the first was given.
+                (which.deliver_at, which.delay_ms) = (Some(done.deliver_at), None);
+                for Moved { id, from } in &done.moved {
+                    if !args.json {
+                        let (from, to) = (when::shown(*from), when::shown(done.deliver_at));
+                        reach::say(&format!("rescheduled {id} from {from} to {to}\n"))?;
+                    }
+                }
+                moved.extend(done.moved);
+                recalled |= done.recalled;
+                which.before = done.before_log_offset;
+                if which.before.is_none() {
+                    visible += done.visible;
+                    break;
+                }
             }
         }
+        brokers.end()?;
+        let outcome = match (moved.len(), visible) {
+            (0, 0) if recalled => "recalled",
+            (0, 0) => "unknown",
+            (0, _) => "too late",
+            (_, _) => "moved",
+        };
+        if args.json {
+            let to = which.deliver_at;
+            let moved: Vec<_> = moved
+                .iter()
+                .map(|Moved { id, from }| json!({ "id": id, "fromMs": from, "toMs": to }))
+                .collect();
+            let told = json!({ "outcome": outcome, "moved": moved, "tooLate": visible });
+            reach::say(&format!("{told}\n"))?;
+        }
+        match (outcome, moved.len()) {
+            ("unknown", _) => return Err(nothing(&topic, &args.key)),
+            ("too late", _) => return Err(too_late(&topic, &args.key, visible)),
+            ("recalled", _) => {
+                let why = anyhow!("the message of {topic} with {:?} was called back before", args.key);
+                return Err(Failure::new(Exit::Refused, why));
+            }
+            (_, 1) if !args.json => reach::say("1 message moved\n")?,
+            (_, count) if !args.json => reach::say(&format!("{count} messages moved\n"))?,
+            _ => {}
+        }
+        if visible > 0 {
+            eprintln!("too late for others: {}", delivered(visible));
+        }
+        Ok(())
     })
+}
+
+/// The id or key that is meant; and whether it was told by a recall handle, and so is an id.
+fn named(topic: &TopicName, key: &str) -> Result<(String, bool), Failure> {
+    match RecallHandle::decode(key) {
+        Ok(handle) if handle.topic == topic.as_str() => Ok((handle.unique_key, true)),
+        Ok(handle) => {
+            let why = anyhow!(
+                "the recall handle is of topic {}, asked for was {topic}",
+                show::plain(&handle.topic)
+            );
+            Err(reach::wrong(why))
+        }
+        Err(_) => Ok((key.to_owned(), false)),
+    }
+}
+
+fn delivered(count: u64) -> String {
+    match count {
+        1 => "1 message was delivered already".to_owned(),
+        count => format!("{count} messages were delivered already"),
+    }
+}
+
+fn too_late(topic: &TopicName, key: &str, visible: u64) -> Failure {
+    let delivered = delivered(visible);
+    Failure::new(Exit::Refused, anyhow!("too late: of {topic} with {key:?} {delivered}, and none waits"))
 }
 
 fn nothing(topic: &TopicName, key: &str) -> Failure {
     Failure::new(Exit::Refused, anyhow!("no message of {topic} with {key:?} waits"))
 }
 
-/// The brokers that the name server knows, and what they answered.
-struct Brokers {
-    all: BTreeMap<String, Client>,
-    /// The topic asked for, where it is one.
-    topic: Option<String>,
-    /// How many gave an answer.
-    answered: usize,
-    /// How many have no such topic.
-    without_topic: usize,
-    /// Those that do not know the question.
-    foreign: Vec<String>,
-}
-
-impl Brokers {
-    /// Connects to all of them.
-    async fn of(server: &Server, topic: Option<&str>) -> Result<Self, Failure> {
-        let names = reach::name_server(server).await?;
-        let cluster = names.cluster().await.map_err(reach::names_refused(server))?;
-        let mut all = BTreeMap::new();
-        for (name, data) in &cluster.broker_addr_table {
-            all.insert(name.clone(), reach::broker(reach::master(data)?).await?);
-        }
-        if all.is_empty() {
-            return Err(Failure::new(
-                Exit::NoServer,
-                anyhow!("the name server at {} knows no broker", server.namesrv),
-            ));
-        }
-        let topic = topic.map(str::to_owned);
-        Ok(Self { all, topic, answered: 0, without_topic: 0, foreign: Vec::new() })
-    }
-
-    /// A broker's answer; `None` where it has no such topic, or is of another make that knows no such question.
-    fn answered<T>(&mut self, name: &str, answer: Result<T, AskError>) -> Result<Option<T>, Failure> {
-        match answer {
-            Ok(answer) => {
-                self.answered += 1;
-                return Ok(Some(answer));
-            }
-            Err(error) => match error.code() {
-                Some(ResponseCode::TopicNotExist) => self.without_topic += 1,
-                Some(ResponseCode::RequestCodeNotSupported) => self.foreign.push(name.to_owned()),
-                _ => return Err(reach::refused(error)),
-            },
-        }
-        Ok(None)
-    }
-
-    /// Tells who could not say what waits; an error where nobody could.
-    fn end(&self) -> Result<(), Failure> {
-        match (&self.topic, self.answered) {
-            (Some(topic), 0) if self.without_topic > 0 => {
-                return Err(Failure::new(Exit::Refused, anyhow!("there is no topic {topic}")));
-            }
-            (_, 0) => {
-                let makes = self.foreign.join(", ");
-                return Err(Failure::new(Exit::Refused, anyhow!("{makes}: no broker of DueMQ")));
-            }
-            _ => {}
-        }
-        for name in &self.foreign {
-            eprintln!("{name} is no broker of DueMQ: what waits there is not told");
-        }
-        Ok(())
-    }
-
-    /// What waits on all of them.
-    async fn list(mut self, which: &List) -> Result<Merged, Failure> {
-        let mut sources = Vec::new();
-        for (name, broker) in std::mem::take(&mut self.all) {
-            let mut source =
-                Source { broker, next: Some(which.clone()), page: VecDeque::new(), is_cut: false };
-            let filled = source.fill().await;
-            if self.answered(&name, filled)?.is_some() {
-                sources.push(source);
-            }
-        }
-        self.end()?;
-        Ok(Merged { sources })
-    }
-}
-
-/// The messages of several brokers, in the order in which they fall due.
-struct Merged {
-    sources: Vec<Source>,
-}
-
-impl Merged {
-    /// The next one; `None` at the end.
-    async fn next(&mut self) -> Result<Option<Delivered>, Failure> {
-        for source in &mut self.sources {
-            source.fill().await.map_err(reach::refused)?;
-        }
-        let firsts = self.sources.iter_mut().filter(|source| !source.page.is_empty());
-        Ok(firsts.min_by_key(|source| due(&source.page[0])).and_then(|source| source.page.pop_front()))
-    }
-
-    fn tell_what_is_missing(&self) {
-        if self.sources.iter().any(|source| source.is_cut) {
-            eprintln!("so many messages wait under this key that some of the older ones were not looked at");
-        }
-    }
-}
-
-/// The messages of one broker, page by page.
-struct Source {
-    broker: Client,
-    /// What is asked for next; `None` at the end.
-    next: Option<List>,
-    page: VecDeque<Delivered>,
-    is_cut: bool,
-}
-
-impl Source {
-    /// Fetches pages until there is a message, or none is left.
-    async fn fill(&mut self) -> Result<(), AskError> {
-        while self.page.is_empty()
-            && let Some(mut ask) = self.next.take()
-        {
-            ask.max = Some(PAGE);
-            let (messages, next) = self.broker.list_pending(&ask).await?;
-            self.page.extend(messages);
-            self.is_cut |= next.more;
-            if next.next_deliver_at.is_some() {
-                ask.after_deliver_at = next.next_deliver_at;
-                ask.after_log_offset = next.next_log_offset;
-                self.next = Some(ask);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// When a message is due, in ms since the epoch.
-fn due(Delivered { message, .. }: &Delivered) -> Option<i64> {
-    message.properties.get(property::TIMER_DELIVER_MS).and_then(|ms| ms.parse().ok())
-}
-
 /// When it is due, its topic, id and keys.
-fn line(delivered: &Delivered) -> String {
-    let Delivered { message, place } = delivered;
-    let due = due(delivered).map_or_else(|| "unknown".to_owned(), when::shown);
-    let id = message.properties.get(property::UNIQ_KEY).unwrap_or("none");
-    let keys = message.properties.get(property::KEYS).unwrap_or_default();
-    let line = format!("{due}  {}  {}  {}", show::plain(&place.topic), show::plain(id), show::plain(keys));
+fn line(message: &Waiting) -> String {
+    let due = message.due().map_or_else(|| "unknown".to_owned(), when::shown);
+    let id = message.text(property::UNIQ_KEY).unwrap_or("none");
+    let keys = message.text(property::KEYS).unwrap_or_default();
+    let topic = show::plain(&message.delivered.place.topic);
+    let line = format!("{due}  {topic}  {}  {}", show::plain(id), show::plain(keys));
     format!("{}\n", line.trim_end())
 }

@@ -38,7 +38,7 @@ pub fn message(delivered: &Delivered) -> String {
 }
 
 /// A message that waits: its text, and below it what is known of it.
-pub fn pending(Delivered { message, place }: &Delivered) -> String {
+pub fn pending(Delivered { message, place }: &Delivered, level: u8) -> String {
     let property = |name| message.properties.get(name);
     let mut text = format!("{}\n", body(&message.body, message.sys_flag));
     let mut line =
@@ -53,7 +53,10 @@ pub fn pending(Delivered { message, place }: &Delivered) -> String {
             line(what, &plain(value));
         }
     }
-    line("topic", &plain(&place.topic));
+    if level > 0 {
+        line("level", &level.to_string());
+    }
+    line("queue", &format!("{} of {}", place.queue_id.0, plain(&place.topic)));
     text
 }
 

@@ -80,6 +80,9 @@ fn every_setting_that_can_change_while_it_runs_is_the_same_after_a_restart() {
         ("autoCreateTopicEnable", "false"),
         ("autoCreateSubscriptionGroup", "false"),
         ("defaultTopicQueueNums", "3"),
+        ("pending_max", "1000000"),
+        ("pending_per_topic_max", "1000"),
+        ("dedup_window", "1m"),
     ];
     let keys: Vec<&str> = changes.iter().map(|(name, _)| key_of(name).unwrap()).collect();
     assert_eq!(keys, CHANGEABLE, "each of them");
@@ -96,6 +99,8 @@ fn every_setting_that_can_change_while_it_runs_is_the_same_after_a_restart() {
             (broker::Flush::Async, 2_592_000_000, false)
         );
         assert_eq!((now.auto_create_topics, now.auto_create_groups, now.default_queues), (false, false, 3));
+        assert_eq!((now.pending_max, now.pending_per_topic_max), (Some(1_000_000), Some(1000)));
+        assert_eq!(now.dedup_window, std::time::Duration::from_mins(1));
     }
 }
 

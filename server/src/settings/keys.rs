@@ -108,6 +108,25 @@ pub const KEYS: &[Key] = &[
         meaning: "whether messages with a due time of their own are taken; levels always are",
     },
     Key {
+        name: "pending_max",
+        default: "0",
+        wanted: "a number from 1 on, or 0 for no limit",
+        meaning: "how many messages may wait for their moment; beyond it a delayed message is refused, but no retry and \
+         no commit of a transaction",
+    },
+    Key {
+        name: "pending_per_topic_max",
+        default: "0",
+        wanted: "a number from 1 on, or 0 for no limit",
+        meaning: "the same, of one topic",
+    },
+    Key {
+        name: "dedup_window",
+        default: "10m",
+        wanted: "a duration from 1s to 7d, such as 10m",
+        meaning: "how long after its delivery a message keeps its DUEMQ_DEDUP_KEY, with which no second one is stored",
+    },
+    Key {
         name: "check_message_types",
         default: "true",
         wanted: "true or false",
@@ -147,7 +166,7 @@ pub const KEYS: &[Key] = &[
         name: "retention_bytes",
         default: "0",
         wanted: "bytes from 64MiB on, such as 100GiB, or 0 for no such limit",
-        meaning: "the length of the log beyond which messages go before their time; looked at with each checkpoint,\
+        meaning: "the length of the log beyond which messages go before their time; looked at with each checkpoint, \
          so it may be longer by 256MiB",
     },
     Key {
@@ -178,7 +197,7 @@ pub const KEYS: &[Key] = &[
         name: "admin_networks",
         default: "",
         wanted: "networks separated by blanks, such as 10.1.0.0/16 or fd00::/8",
-        meaning: "who may administer (make topics and groups, see and call back what waits, register brokers, all that mqadmin\
+        meaning: "who may administer (make topics and groups, see and call back what waits, register brokers, all that mqadmin \
          does but send and receive), besides this machine itself",
     },
     Key {

@@ -51,7 +51,7 @@ fn what_waits_is_listed_shown_counted_and_called_back() {
     let count = || printed(&server.run(&["pending", "count"]));
     assert_eq!(count().split_whitespace().collect::<Vec<_>>(), ["orders", "3", "in", "all", "3"]);
     let shown = printed(&server.run(&["pending", "show", "orders", "b"]));
-    for part in ["soon\n", "due ", "accepted ", "keys      b", "topic     orders"] {
+    for part in ["soon\n", "due ", "accepted ", "keys      b", "queue     ", " of orders\n"] {
         assert!(shown.contains(part), "{part:?} is missing in\n{shown}");
     }
     let recalled = printed(&server.run(&["pending", "recall", "orders", "a"]));
@@ -73,6 +73,79 @@ fn what_waits_is_listed_shown_counted_and_called_back() {
         assert_eq!(code, Some(1), "{said}");
         assert!(said.contains("no message of orders with \"a\" waits"), "{said}");
     }
+    server.stop();
+}
+
+#[test]
+fn what_waits_is_given_another_moment_and_told_to_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::ready(folder.path(), &[]);
+    printed(&server.run(&["topic", "create", "orders", "--type", "delay"]));
+    for (body, delay, key) in [("a \"late\" one", "2h", "a"), ("soon", "1h", "b"), ("soonest", "30m", "a")] {
+        printed(&server.run(&["send", "orders", body, "--delay", delay, "--key", key]));
+    }
+    printed(&server.run(&["send", "orders", "level", "--level", "18", "--key", "c"]));
+    let pending = |args: &[&str]| printed(&server.run(&[&["pending"], args].concat()));
+    let json = |args: &[&str]| -> Vec<serde_json::Value> {
+        let told = pending(&[args, &["--json"]].concat());
+        told.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+
+    let moved = pending(&["reschedule", "orders", "a", "--at", "2031-12-25T12:30:00Z"]);
+    let rows: Vec<&str> = moved.lines().collect();
+    assert_eq!((rows.len(), rows[2]), (3, "2 messages moved"), "{moved}");
+    assert!(
+        rows[0].starts_with("rescheduled ")
+            && rows[0].contains(" from 20")
+            && rows[0].contains(" to 2031-12-25")
+    );
+    let listed = json(&["list", "orders"]);
+    let due = |message: &serde_json::Value| message["dueMs"].as_i64().unwrap();
+    let keys: Vec<_> = listed.iter().map(|message| message["keys"][0].as_str().unwrap()).collect();
+    assert_eq!(keys, ["b", "c", "a", "a"]);
+    assert_eq!((due(&listed[2]), due(&listed[3])), (1_955_968_200_000, 1_955_968_200_000));
+
+    let shown = pending(&["show", "orders", "c"]);
+    assert!(shown.contains("level     18\n"), "{shown}");
+    let shown = json(&["show", "orders", "c"]);
+    assert_eq!((&shown[0]["level"], &shown[0]["body"]), (&18.into(), &"level".into()));
+    assert_eq!(shown[0]["properties"]["KEYS"], "c");
+
+    let rows = pending(&["count", "orders", "--by", "1h", "--from", "2031-12-25"]);
+    let cells: Vec<Vec<&str>> = rows.lines().map(|row| row.split_whitespace().skip(2).collect()).collect();
+    assert_eq!(cells, [vec!["2", &"#".repeat(40)], vec!["2"]], "{rows}");
+    let counted = json(&["count", "--by", "1h", "--from", "2031-12-25"]);
+    let begin = 1_955_968_200_000_i64 / 3_600_000 * 3_600_000;
+    assert_eq!(
+        counted,
+        [serde_json::json!({ "byMs": 3_600_000, "counts": [{ "begin": begin, "count": 2 }] })]
+    );
+    assert_eq!(json(&["count"]), [serde_json::json!({ "pending": { "orders": 4 }, "inAll": 4 })]);
+
+    let id = listed[0]["id"].as_str().unwrap();
+    let told = json(&["reschedule", "orders", id, "--in", "3h"]);
+    assert_eq!((&told[0]["outcome"], &told[0]["moved"][0]["fromMs"]), (&"moved".into(), &listed[0]["dueMs"]));
+    let later = told[0]["moved"][0]["toMs"].as_i64().unwrap();
+    assert!(later - due(&listed[0]) > 7_000_000, "{told:?}");
+    let now = pending(&["reschedule", "orders", id, "--at", "2001-01-01"]);
+    assert!(now.ends_with("1 message moved\n") && !now.contains("to 2001"), "{now}");
+    let receive = ["receive", "orders", "--group", "workers", "--count", "1", "--timeout", "50s"];
+    assert!(printed(&server.run(&receive)).contains("soon"));
+    for (key, outcome, why) in [(id, "too late", "too late"), ("nobody", "unknown", "no message of orders")] {
+        let args = ["pending", "reschedule", "orders", key, "--in", "1h", "--json"];
+        let answer = server.run(&args);
+        let told: serde_json::Value = serde_json::from_slice(&answer.stdout).unwrap();
+        assert_eq!((&told["outcome"], answer.status.code()), (&outcome.into(), Some(1)));
+        assert!(String::from_utf8_lossy(&answer.stderr).contains(why));
+    }
+    assert_eq!(json(&["recall", "orders", "c"])[0]["outcome"], "recalled");
+    let recalled = shown[0]["id"].as_str().unwrap();
+    let (code, said) = complained(&server.run(&["pending", "reschedule", "orders", recalled, "--in", "1h"]));
+    assert!(code == Some(1) && said.contains("was called back before"), "{said}");
+    let (code, said) = complained(&server.run(&["pending", "reschedule", "orders", "a", "--in", "99999d"]));
+    assert!(code == Some(1) && said.contains("the limit is"), "{said}");
+    let (code, said) = complained(&server.run(&["pending", "reschedule", "orders", "a"]));
+    assert!(code == Some(2) && said.contains("--at"), "{said}");
     server.stop();
 }
 

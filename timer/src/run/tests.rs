@@ -52,7 +52,11 @@ proptest! {
                 0 => prop_assert_eq!(run.insert(entry(log_offset)), expected.insert(log_offset, entry(log_offset)).is_none()),
                 1 => prop_assert_eq!(run.remove(Timestamp::from_millis(5), LogOffset(log_offset)), expected.remove(&log_offset)),
                 2 => prop_assert_eq!(run.pop_front(), expected.pop_first().map(|(_, e)| e)),
-                _ => prop_assert_eq!(run.contains(&entry(log_offset)), expected.contains_key(&log_offset)),
+                _ => {
+                    let (entry, is_there) = (entry(log_offset), expected.contains_key(&log_offset));
+                    prop_assert_eq!(run.contains(&entry), is_there);
+                    prop_assert_eq!(run.get(entry.deliver_at, entry.log_offset), is_there.then_some(&entry));
+                }
             }
             prop_assert_eq!(run.first(), expected.first_key_value().map(|(_, e)| e));
         }

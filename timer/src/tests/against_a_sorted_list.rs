@@ -103,6 +103,14 @@ fn run(steps: &[Step]) -> Vec<Entry> {
                 let until = at(now.saturating_add(*ahead));
                 let seen = timer.due_within(until, *limit);
                 assert_eq!(seen, list.first(until, *limit), "until {until}, limit {limit}");
+                // A look that goes on from what another one saw.
+                let middle = seen.get(seen.len() / 2).map_or(FIRST, Entry::key);
+                for from in [middle, (middle.0, LogOffset(middle.1.0 + 1))] {
+                    let mut rest = list.first(until, usize::MAX);
+                    rest.retain(|entry| entry.key() >= from);
+                    rest.truncate(*limit);
+                    assert_eq!(timer.due_from(from, until, *limit), rest, "from {from:?} until {until}");
+                }
                 answers.extend(seen);
             }
             Step::Drop(topic) => {

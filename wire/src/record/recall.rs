@@ -18,7 +18,7 @@ const KEY_BYTES_MIN: usize = 4;
 /// |  1 |     4 | topic    | the topic's id                                    |
 /// |  5 |     8 | key hash | of its `UNIQ_KEY`                                 |
 /// | 13 |     4 | count    | keys                                              |
-/// | 17 |     … | keys     | its `UNIQ_KEY` and the words of its `KEYS`, texts |
+/// | 17 |     … | keys     | what it was found by, texts                       |
 ///
 /// Version 1 has no topic and no key hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

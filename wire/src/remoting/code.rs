@@ -155,6 +155,8 @@ codes! {
     ListPending = 20_001 "LIST_PENDING",
     CountPending = 20_002 "COUNT_PENDING",
     RecallByKey = 20_003 "RECALL_BY_KEY",
+    Reschedule = 20_004 "RESCHEDULE",
+    PendingHistogram = 20_005 "PENDING_HISTOGRAM",
     PopMessage = 200_050 "POP_MESSAGE",
     AckMessage = 200_051 "ACK_MESSAGE",
     PeekMessage = 200_052 "PEEK_MESSAGE",

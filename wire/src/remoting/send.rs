@@ -137,3 +137,7 @@ pub const REGION: &str = "MSG_REGION";
 
 /// The field of every answer to a send that says whether producers shall trace.
 pub const TRACE_ON: &str = "TRACE_ON";
+
+/// The field that is `true` where nothing was stored, since a message with the same `DUEMQ_DEDUP_KEY` is there: all else
+/// tells of that one. This project's own.
+pub const DUPLICATE: &str = "duplicate";

@@ -190,11 +190,13 @@ fn one_property_is_found_without_reading_the_others() {
     let bytes = stored(&message(b"", &[("a", "1"), ("ab", "2")]), &placed("T"));
     let view = View::parse(&bytes).unwrap();
     assert_eq!((view.property("a"), view.property("ab"), view.property("b")), (Some("1"), Some("2"), None));
+    assert_eq!(view.properties_named(["b", "ab", "a"]), [None, Some("2"), Some("1")]);
 
     let mut twice = stored(&message(b"", &[("a", "1"), ("b", "2")]), &placed("T"));
     let at = twice.iter().rposition(|&byte| byte == b'b').unwrap();
     twice[at] = b'a';
     assert_eq!(View::parse(&twice).unwrap().property("a"), Some("2"), "the later one wins");
+    assert_eq!(View::parse(&twice).unwrap().properties_named(["a"]), [Some("2")], "the later one wins");
 }
 
 #[test]

@@ -32,7 +32,7 @@ macro_rules! plain {
         })*
     };
 }
-plain!(bool, i32, i64, Option<i32>, Option<i64>);
+plain!(bool, Option<bool>, i32, i64, Option<i32>, Option<i64>);
 
 #[test]
 fn a_field_set_again_keeps_its_place_and_takes_the_new_value() {
