@@ -2,22 +2,13 @@
 import random
 from concurrent.futures import ThreadPoolExecutor
 
-from rocketmq import (ClientConfiguration, ConsumeResult, Credentials, FilterExpression, Message, MessageListener,
-                      Producer, PushConsumer)
+from rocketmq import ClientConfiguration, Credentials, Message, Producer
 
 from harness import GRPC, RUN_ID, Inbox, check, now, run, same
 from histogram import histogram
+from push import consume_into
 
 COUNT = 1000
-
-
-class Listener(MessageListener):
-    def __init__(self, inbox):
-        self.inbox = inbox
-
-    def consume(self, message):
-        self.inbox.put(message)
-        return ConsumeResult.SUCCESS
 
 
 def spread():
@@ -25,8 +16,7 @@ def spread():
     config = ClientConfiguration(GRPC, Credentials(), request_timeout=5)
     producer = Producer(config, (topic,))
     producer.startup()
-    consumer = PushConsumer(config, topic, Listener(inbox), {topic: FilterExpression()}, consumption_thread_count=4)
-    consumer.startup()
+    consumer = consume_into(inbox, config, topic, 4)
     random.seed(4)
     base = now() // 1000 + 6
 
