@@ -1,6 +1,6 @@
 //! `duemq-bench`: how late, how fast and how large, from outside, beside what the machine can do at all.
 //!
-//! It knows a server by its ports alone, so that the same question is put to DueMQ and to Apache RocketMQ. Each
+//! It knows a server by its ports alone (and, to fill a folder before one is started, its engine), so that the same question is put to DueMQ and to Apache RocketMQ. Each
 //! command asks one question, first measures in the same run what the machine can do at all where the answer is a
 //! ratio to that, prints lines for people, and with `--json` adds one line for programs to a file.
 
@@ -8,6 +8,7 @@
 
 mod burst;
 mod due;
+mod fill;
 mod latency;
 mod limits;
 mod load;
@@ -49,6 +50,8 @@ enum Question {
     Burst(burst::Args),
     /// What does a message cost that waits for long?
     Pending(pending::Args),
+    /// Put very many messages that wait into a data folder, without a server.
+    Fill(fill::Args),
 }
 
 fn main() -> ExitCode {
@@ -70,6 +73,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Question::Due(due) => runtime.block_on(due::run(&args.target, due))?,
         Question::Burst(burst) => runtime.block_on(burst::run(&args.target, burst))?,
         Question::Pending(pending) => runtime.block_on(pending::run(&args.target, pending))?,
+        Question::Fill(fill) => fill::run(fill)?,
     };
     report.print();
     if let Some(path) = &args.json {

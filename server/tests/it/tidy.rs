@@ -21,7 +21,7 @@ const MAY_USE: [(&str, &[&str]); 16] = [
     ("proxy", &["model", "wire", "broker", "nameserver", "service", "proto"]),
     ("server", &EVERYTHING),
     ("sim", &EVERYTHING),
-    ("bench", &["model", "wire", "client", "proto"]),
+    ("bench", &["model", "wire", "env", "broker", "client", "proto"]),
 ];
 
 const EVERYTHING: [&str; 13] = [
