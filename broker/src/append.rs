@@ -89,14 +89,13 @@ impl Broker {
         })
     }
 
-    /// Appends the delivered copy of the parked message `parked`, which `view` shows and whose record is `entry`.
+    /// Appends the delivered copy of the parked message `parked`, whose record is `entry`.
     pub(crate) fn append_delivered(
         &mut self,
         topic: TopicId,
         queue_id: QueueId,
         entry: &timer::Entry,
-        parked: &[u8],
-        view: &stored::View<'_>,
+        parked: &stored::View<'_>,
     ) {
         let queue_offset = self.store.queue_mut_or_new(topic, queue_id).max();
         let stored_at = self.now.wall;
@@ -108,7 +107,7 @@ impl Broker {
             stored::deliver(parked, queue_id, queue_offset, log_offset, stored_at, into);
         });
         let was = Extent { at: entry.log_offset, length: entry.length };
-        self.index_delivered(topic, queue_id, extent, was, view, stored_at);
+        self.index_delivered(topic, queue_id, extent, was, parked, stored_at);
         self.traffic.delivered(self.now);
     }
 
@@ -122,12 +121,17 @@ impl Broker {
         view: &stored::View<'_>,
         stored_at: Timestamp,
     ) {
-        let keys = keys_of(view);
-        for key in &keys {
-            self.keys.remove(topic, key, parked);
+        let [tags, unique, words, dedup] = view.properties_named(SHOWN);
+        let tag_code = tags.map_or(0, tag::code);
+        self.append_to_queue(topic, queue_id, Entry { extent, tag_code, stored_at });
+        for key in split_keys([unique, words, dedup]) {
+            self.keys.replace(topic, &key, parked, extent);
         }
-        let tag_code = view.property(property::TAGS).map_or(0, tag::code);
-        self.index(topic, queue_id, extent, tag_code, &keys, stored_at);
+    }
+
+    fn append_to_queue(&mut self, topic: TopicId, queue_id: QueueId, entry: Entry) {
+        self.store.queue_mut_or_new(topic, queue_id).append(entry);
+        self.touched.insert((topic, queue_id));
     }
 
     /// Tells the indexes of a visible message.
@@ -137,14 +141,13 @@ impl Broker {
         queue_id: QueueId,
         extent: Extent,
         tag_code: i64,
-        keys: &[String],
+        keys: &[Cow<'_, str>],
         stored_at: Timestamp,
     ) {
-        self.store.queue_mut_or_new(topic, queue_id).append(Entry { extent, tag_code, stored_at });
+        self.append_to_queue(topic, queue_id, Entry { extent, tag_code, stored_at });
         for key in keys {
             self.keys.insert(topic, key, extent);
         }
-        self.touched.insert((topic, queue_id));
     }
 
     /// Appends a record that is no message.
@@ -160,14 +163,16 @@ const KEYS_MAX: usize = 64;
 
 /// Where a message has the keys it is found by.
 const INDEXED: [&str; 3] = [property::UNIQ_KEY, property::KEYS, property::DUEMQ_DEDUP_KEY];
+/// The same, and where it has what a queue shows of it.
+const SHOWN: [&str; 4] = [property::TAGS, INDEXED[0], INDEXED[1], INDEXED[2]];
 
 /// The keys a message is found by: its `UNIQ_KEY`, each word of `KEYS`, and its `DUEMQ_DEDUP_KEY`.
-pub(crate) fn keys(message: &Message) -> Vec<String> {
+pub(crate) fn keys(message: &Message) -> Vec<Cow<'_, str>> {
     split_keys(INDEXED.map(|name| message.properties.get(name)))
 }
 
 /// The same, of a stored message.
-pub(crate) fn keys_of(view: &stored::View<'_>) -> Vec<String> {
+pub(crate) fn keys_of<'a>(view: &stored::View<'a>) -> Vec<Cow<'a, str>> {
     split_keys(view.properties_named(INDEXED))
 }
 
@@ -210,10 +215,10 @@ pub(crate) fn fitting(message: &Message) -> Cow<'_, Message> {
     Cow::Owned(message)
 }
 
-fn split_keys([unique, keys, dedup]: [Option<&str>; 3]) -> Vec<String> {
+fn split_keys([unique, keys, dedup]: [Option<&str>; 3]) -> Vec<Cow<'_, str>> {
     let words = keys.into_iter().flat_map(str::split_whitespace).take(KEYS_MAX);
-    let named = unique.into_iter().chain(words).map(str::to_owned);
-    let mut all: Vec<String> = named.chain(dedup.map(dedup::index_key)).collect();
+    let named = unique.into_iter().chain(words).map(Cow::Borrowed);
+    let mut all: Vec<_> = named.chain(dedup.map(|key| Cow::Owned(dedup::index_key(key)))).collect();
     all.sort_unstable();
     all.dedup();
     all

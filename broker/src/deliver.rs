@@ -227,7 +227,7 @@ impl Broker {
         let view = View::parse(parked).expect("a parked message was checked when it was accepted");
         let queue_id = QueueId(view.queue_id().0 % queues);
         assert!(entry.deliver_at <= self.now.wall, "a message due {} at {}", entry.deliver_at, self.now.wall);
-        self.append_delivered(topic, queue_id, entry, parked, &view);
+        self.append_delivered(topic, queue_id, entry, &view);
         self.stats.delivered += 1;
         let late = self.now.wall.millis_since(entry.deliver_at);
         self.stats.lateness_max_ms = self.stats.lateness_max_ms.max(late);

@@ -225,10 +225,12 @@ enum Known {
 
 /// Whether a message is what was made of `parked` when it was delivered.
 fn is_delivered_copy(message: &Bytes, parked: &Bytes) -> bool {
-    let Ok(view) = stored::View::parse(message) else { return false };
+    let (Ok(view), Ok(parked)) = (stored::View::parse(message), stored::View::parse(parked)) else {
+        return false;
+    };
     let mut copy = Vec::with_capacity(message.len());
     let (queue_id, queue_offset) = (view.queue_id(), view.queue_offset());
-    stored::deliver(parked, queue_id, queue_offset, view.log_offset(), view.stored_at(), &mut copy);
+    stored::deliver(&parked, queue_id, queue_offset, view.log_offset(), view.stored_at(), &mut copy);
     message == &copy
 }
 

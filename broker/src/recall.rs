@@ -9,6 +9,7 @@ use crate::schedule::{self, Wanted};
 use crate::{Broker, Reply, RequestId, Send, SendError, SendRefusal, Sent};
 use journal::{Extent, Header, Kind};
 use model::{QueueOffset, Timestamp, TopicId, TopicName};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use timer::{Catalog, Stale};
@@ -283,7 +284,11 @@ impl Broker {
             self.keys.remove(entry.topic, key, extent);
         }
         let mut payload = Vec::new();
-        record::Recall { of: Some((entry.topic, entry.key_hash)), keys }.encode(&mut payload);
+        record::Recall {
+            of: Some((entry.topic, entry.key_hash)),
+            keys: keys.into_iter().map(Cow::into_owned).collect(),
+        }
+        .encode(&mut payload);
         let due_ms = u64::try_from(entry.deliver_at.as_millis()).expect("parked moments are after the epoch");
         let header =
             Header { kind: Kind::TimerRecall, flags: entry.level, due_ms, reference: entry.log_offset };

@@ -16,6 +16,9 @@ pub trait Disk: Send + Sync {
     /// Reads into `into` from byte `at` on; gives how many bytes there were, fewer only at the file's end.
     fn read_at(&self, name: &str, at: u64, into: &mut [u8]) -> io::Result<usize>;
 
+    /// Tells that these bytes will be read soon. Only advice: it waits for nothing, and nothing depends on it.
+    fn will_read(&self, _name: &str, _at: u64, _length: u64) {}
+
     /// Writes all of `bytes` from byte `at` on. Makes the file where there is none, and grows it with zeros
     /// where `at` is past its end.
     fn write_at(&self, name: &str, at: u64, bytes: &[u8]) -> io::Result<()>;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -127,7 +128,7 @@ impl Disk for FileDisk {
     fn read_at(&self, name: &str, at: u64, into: &mut [u8]) -> io::Result<usize> {
         let file = self.file(name, OFlags::empty())?;
         if into.len() >= SCAN_BYTES {
-            let length = std::num::NonZeroU64::new(into.len() as u64);
+            let length = NonZeroU64::new(into.len() as u64);
             // Only advice: where it is refused the read is slower, not wrong.
             let _ =
                 rustix::fs::fadvise(&*file, at.saturating_add(into.len() as u64), length, Advice::WillNeed);
@@ -142,6 +143,12 @@ impl Disk for FileDisk {
             }
         }
         Ok(done)
+    }
+
+    fn will_read(&self, name: &str, at: u64, length: u64) {
+        if let (Ok(file), Some(length)) = (self.file(name, OFlags::empty()), NonZeroU64::new(length)) {
+            let _ = rustix::fs::fadvise(&*file, at, Some(length), Advice::WillNeed);
+        }
     }
 
     fn write_at(&self, name: &str, at: u64, bytes: &[u8]) -> io::Result<()> {

@@ -1,13 +1,17 @@
 //! Span: many small places of files, read in few calls.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use crate::Disk;
 
-/// A gap that is read through rather than passed over: reading 64 KiB costs about what another call costs.
-const GAP_BYTES: u64 = 64 << 10;
-/// Bytes read in one call at most, but one span always is.
-const READ_BYTES: u64 = 1 << 20;
+/// A gap that is read through rather than passed over: reading so much costs about what another call costs.
+const GAP_BYTES: u64 = 1 << 10;
+/// A gap that the disk had better read through, where it must be asked.
+const DISK_GAP_BYTES: u64 = 64 << 10;
+/// Bytes that are kept together at most, but one span always is: whoever keeps one of them keeps all.
+const KEPT_BYTES: u64 = 1 << 20;
 
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +19,7 @@ pub struct Span {
     /// What it is to whoever asks.
     pub id: usize,
     /// The file's name.
-    pub file: String,
+    pub file: Arc<str>,
     /// Where it begins, in bytes.
     pub at: u64,
     /// Its bytes.
@@ -28,48 +32,93 @@ impl Span {
     }
 }
 
-/// Reads spans, those near each other in one go, and hands each to `each` with its id, in the order of files and places.
-/// One that cannot be read, or ends behind its file's end, is not handed on: whoever wants to know why reads it alone.
-/// Blocks.
-pub fn read_spans(disk: &dyn Disk, mut spans: Vec<Span>, each: &mut dyn FnMut(usize, Bytes)) {
-    spans.sort_unstable_by(|a, b| (&a.file, a.at, a.length).cmp(&(&b.file, b.at, b.length)));
-    let mut rest = spans.as_slice();
-    while let Some(first) = rest.first() {
-        let (mut end, mut count, mut wanted) = (first.end(), 0, 0);
-        for span in rest {
-            let is_near = span.file == first.file && span.at <= end.saturating_add(GAP_BYTES);
-            if count > 0 && (!is_near || span.end().saturating_sub(first.at) > READ_BYTES) {
-                break;
-            }
-            end = end.max(span.end());
-            count += 1;
-            wanted += span.length;
-        }
-        let (here, behind) = rest.split_at(count);
-        rest = behind;
-        read_one(disk, here, end, wanted, each);
+/// Spans of one file that are read in one call.
+struct Run<'a> {
+    spans: &'a [Span],
+    end: u64,
+}
+
+impl Run<'_> {
+    fn at(&self) -> u64 {
+        self.spans[0].at
+    }
+
+    /// Its bytes in a file of `file_end` bytes: nothing is allocated for what a file lacks.
+    fn length(&self, file_end: u64) -> usize {
+        self.end.min(file_end).saturating_sub(self.at()) as usize
     }
 }
 
-/// Reads spans of one file that end by `end`, in one call.
-fn read_one(disk: &dyn Disk, spans: &[Span], end: u64, wanted: usize, each: &mut dyn FnMut(usize, Bytes)) {
-    let (file, begin) = (&spans[0].file, spans[0].at);
-    // Nothing is allocated for what a file lacks.
-    let Ok(file_end) = disk.len(file) else { return };
-    let length = end.min(file_end).saturating_sub(begin) as usize;
-    let mut bytes = vec![0; length];
-    let Ok(read) = disk.read_at(file, begin, &mut bytes) else { return };
-    bytes.truncate(read);
+/// Reads spans, those that touch each other in one call, and hands each to `each` with its id, in the order of files and
+/// places. One that cannot be read, or ends behind its file's end, is not handed on: whoever wants to know why reads it
+/// alone. Blocks.
+pub fn read_spans(disk: &dyn Disk, mut spans: Vec<Span>, each: &mut dyn FnMut(usize, Bytes)) {
+    spans.sort_unstable_by(|a, b| (&a.file, a.at, a.length).cmp(&(&b.file, b.at, b.length)));
+    for of_file in spans.chunk_by(|a, b| a.file == b.file) {
+        let Ok(file_end) = disk.len(&of_file[0].file) else { continue };
+        let mut rest = of_file;
+        while !rest.is_empty() {
+            let mut runs = Vec::new();
+            let mut bytes = 0;
+            while let Some(run) = first_run(rest) {
+                bytes += run.length(file_end) as u64;
+                if bytes > KEPT_BYTES && !runs.is_empty() {
+                    break;
+                }
+                rest = &rest[run.spans.len()..];
+                runs.push(run);
+            }
+            read_runs(disk, &runs, file_end, each);
+        }
+    }
+}
+
+/// The first spans of one file that are read in one call.
+fn first_run(spans: &[Span]) -> Option<Run<'_>> {
+    let first = spans.first()?;
+    let (mut end, mut count) = (first.end(), 1);
+    for span in &spans[1..] {
+        let touches = span.at <= end.saturating_add(GAP_BYTES);
+        if !touches || span.end().saturating_sub(first.at) > KEPT_BYTES {
+            break;
+        }
+        end = end.max(span.end());
+        count += 1;
+    }
+    Some(Run { spans: &spans[..count], end })
+}
+
+/// Reads runs of one file into one piece of memory.
+fn read_runs(disk: &dyn Disk, runs: &[Run<'_>], file_end: u64, each: &mut dyn FnMut(usize, Bytes)) {
+    advise(disk, runs);
+    let mut bytes = vec![0; runs.iter().map(|run| run.length(file_end)).sum()];
+    let mut rest = bytes.as_mut_slice();
+    let mut read = Vec::with_capacity(runs.len());
+    for run in runs {
+        let (into, behind) = rest.split_at_mut(run.length(file_end));
+        rest = behind;
+        read.push(disk.read_at(&run.spans[0].file, run.at(), into).ok());
+    }
     let bytes = Bytes::from(bytes);
-    for span in spans {
-        let from = (span.at - begin) as usize;
-        let Some(part) =
-            from.checked_add(span.length).filter(|&to| to <= read).map(|to| bytes.slice(from..to))
-        else {
-            continue;
-        };
-        // A slice keeps all in memory that was read with it: where most of that was gaps, it is not worth it.
-        each(span.id, if wanted * 2 > read { part } else { Bytes::copy_from_slice(&part) });
+    let mut begin = 0;
+    for (run, read) in runs.iter().zip(read) {
+        for span in run.spans {
+            let from = (span.at - run.at()) as usize;
+            let to = from.saturating_add(span.length);
+            if read.is_some_and(|read| to <= read) {
+                each(span.id, bytes.slice(begin + from..begin + to));
+            }
+        }
+        begin += run.length(file_end);
+    }
+}
+
+/// Tells the disk what will be read, so that it need not be asked for each run one after the other.
+fn advise(disk: &dyn Disk, runs: &[Run<'_>]) {
+    let near = |a: &Run<'_>, b: &Run<'_>| b.at() <= a.end.saturating_add(DISK_GAP_BYTES);
+    for near in runs.chunk_by(near).filter(|near| near.len() > 1) {
+        let (begin, end) = (near[0].at(), near[near.len() - 1].end);
+        disk.will_read(&near[0].spans[0].file, begin, end - begin);
     }
 }
 
@@ -82,7 +131,7 @@ mod tests {
     fn read(disk: &SimDisk, spans: &[(&str, u64, usize)]) -> BTreeMap<usize, Bytes> {
         let spans = spans.iter().enumerate().map(|(id, &(file, at, length))| Span {
             id,
-            file: file.to_owned(),
+            file: file.into(),
             at,
             length,
         });

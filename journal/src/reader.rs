@@ -1,6 +1,9 @@
 //! Reading records that are no longer in memory, from any thread.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use env::{Disk, Span};
@@ -47,15 +50,21 @@ impl Reader {
     /// The payloads at `extents`, in that order: those that lie near each other are read in one go. Blocks. `None` for
     /// one that is not there or is damaged: [`Self::read`] says why.
     pub fn read_many(&self, disk: &dyn Disk, extents: &[Extent]) -> Vec<Option<Bytes>> {
+        let mut files = BTreeMap::new();
         let span = |(id, extent): (usize, &Extent)| {
-            let Place { file, at, room, .. } = self.place(extent.at).ok()?;
+            let segment = self.segment(extent.at)?;
             let length = HEADER_BYTES + extent.length as usize;
-            (length as u64 <= room).then_some(Span { id, file, at, length })
+            let file = files.entry(segment.start).or_insert_with(|| segment::name(segment.start).into());
+            let fits = length as u64 <= segment.end - extent.at.0;
+            fits.then(|| Span { id, file: Arc::clone(file), at: extent.at.0 - segment.start, length })
         };
         let mut found = vec![None; extents.len()];
-        env::read_spans(disk, extents.iter().enumerate().filter_map(span).collect(), &mut |id, bytes| {
-            let checked = self.place(extents[id].at).and_then(|place| place.check(&bytes));
-            found[id] = checked.is_ok().then(|| bytes.slice(HEADER_BYTES..));
+        let spans = extents.iter().enumerate().filter_map(span).collect();
+        env::read_spans(disk, spans, &mut |id, bytes| {
+            // The segment has room for it: that was looked at before.
+            let claim = record::decode(&bytes, extents[id].at.0, bytes.len() as u64);
+            let is_it = claim.is_ok_and(|claim| claim.length == bytes.len() && claim.check(&bytes).is_ok());
+            found[id] = is_it.then(|| bytes.slice(HEADER_BYTES..));
         });
         found
     }
@@ -79,10 +88,14 @@ impl Reader {
         Ok((header, Bytes::from(bytes).slice(HEADER_BYTES..)))
     }
 
+    /// The segment that holds the place. One near the end of 64 bits is in no segment there can be.
+    fn segment(&self, at: LogOffset) -> Option<Range<u64>> {
+        (at.0 < u64::MAX / 2).then(|| self.layout.segment(at.0)).flatten()
+    }
+
     fn place(&self, at: LogOffset) -> Result<Place, ReadError> {
+        let segment = self.segment(at);
         let at = at.0;
-        // A place near the end of 64 bits is in no segment there can be.
-        let segment = (at < u64::MAX / 2).then(|| self.layout.segment(at)).flatten();
         let Some(segment) = segment else {
             let bad = Bad::new("a place the log holds", format!("log offset {at}"));
             return Err(Place { file: segment::name(at), at: 0, log_offset: at, room: 0 }.corrupt(bad));

@@ -12,9 +12,6 @@ const FREEZE_BYTES: usize = 64 << 10;
 /// A chunk grows to about so many bytes at most, also between writes.
 const CHUNK_MAX: usize = 1 << 20;
 
-/// The room a new chunk is given at once at most, so that an idle log holds little.
-const ROOM_MAX: usize = 256 << 10;
-
 /// Chunks of records, the last one open to more. A chunk lies within one segment.
 #[derive(Debug)]
 pub(crate) struct Tail {
@@ -111,7 +108,8 @@ impl Tail {
         if self.open.is_empty() {
             return;
         }
-        let room = self.open.len().min(ROOM_MAX);
+        // As much as is likely to come: an idle log holds little, a busy one does not grow its chunks.
+        let room = self.open.len().next_power_of_two().min(CHUNK_MAX);
         let first = self.end();
         let mut bytes = std::mem::replace(&mut self.open, Vec::with_capacity(room));
         if bytes.capacity() - bytes.len() > bytes.len() / 4 {

@@ -104,8 +104,18 @@ impl KeyIndex {
 
     /// Adds a message with the key. A message that is there already stays there once.
     pub fn insert(&mut self, topic: TopicId, key: &str, found: Found) {
-        let (extent, length) = (found.extent, found.length());
+        self.insert_hashed(key_hash(topic, key), found);
+    }
+
+    /// Takes `gone` with the key away, where it is there, and adds `found` with the key.
+    pub fn replace(&mut self, topic: TopicId, key: &str, gone: Extent, found: Found) {
         let hash = key_hash(topic, key);
+        self.remove_hashed(hash, gone);
+        self.insert_hashed(hash, found);
+    }
+
+    fn insert_hashed(&mut self, hash: u64, found: Found) {
+        let (extent, length) = (found.extent, found.length());
         let list = self.list_of(hash);
         let head = *self.heads.get(list);
         if head == CROWDED {
@@ -138,7 +148,10 @@ impl KeyIndex {
 
     /// Takes a message with the key away; tells whether it was there.
     pub fn remove(&mut self, topic: TopicId, key: &str, extent: Extent) -> bool {
-        let hash = key_hash(topic, key);
+        self.remove_hashed(key_hash(topic, key), extent)
+    }
+
+    fn remove_hashed(&mut self, hash: u64, extent: Extent) -> bool {
         let list = self.list_of(hash);
         let head = *self.heads.get(list);
         if head == CROWDED {

@@ -39,6 +39,11 @@ impl Keys {
         self.fresh.remove(topic, key, extent);
     }
 
+    /// A message that waited with the key is visible now, at another place.
+    pub fn replace(&mut self, topic: TopicId, key: &str, parked: Extent, extent: Extent) {
+        self.fresh.replace(topic, key, parked, Found { extent, parked: false });
+    }
+
     /// The messages that may have the key and that no run tells of, in the order of the log, the newest last.
     /// The caller compares topic and key, and bounds how many it looks at.
     pub fn find(&self, topic: TopicId, key: &str) -> impl DoubleEndedIterator<Item = Found> {

@@ -3,6 +3,8 @@
 //! Items stand one behind the other, each: CRC-32 (IEEE) of all behind it u32, bytes of the message u32, log offset
 //! u64, the stored message. Little-endian.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use env::{Disk, Span};
 use model::LogOffset;
@@ -67,7 +69,7 @@ impl Writer {
 }
 
 /// Where the item of an entry lies in a data file.
-pub(crate) fn span(id: usize, file: String, entry: &Entry) -> Span {
+pub(crate) fn span(id: usize, file: Arc<str>, entry: &Entry) -> Span {
     Span { id, file, at: entry.position, length: HEADER_BYTES + entry.length as usize }
 }
 

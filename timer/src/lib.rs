@@ -88,12 +88,15 @@ pub fn read_body(catalog: &Catalog, entry: &Entry, disk: &dyn Disk) -> Result<By
 /// Reads the messages of entries whose bodies lie in data files, in that order: those near each other in one go.
 /// Blocks. `None` for one that is not there or is damaged: [`read_body`] finds it elsewhere, or says why not.
 pub fn read_bodies(catalog: &Catalog, entries: &[Entry], disk: &dyn Disk) -> Vec<Option<Bytes>> {
+    let mut files = BTreeMap::new();
     let span = |(id, entry): (usize, &Entry)| {
         let bucket = catalog.bucket_of(entry.deliver_at).filter(|_| entry.position != IN_LOG)?;
-        Some(data::span(id, bucket.data_file(), entry))
+        let file = files.entry(bucket.start).or_insert_with(|| bucket.data_file().into());
+        Some(data::span(id, Arc::clone(file), entry))
     };
     let mut found = vec![None; entries.len()];
-    env::read_spans(disk, entries.iter().enumerate().filter_map(span).collect(), &mut |id, item| {
+    let spans = entries.iter().enumerate().filter_map(span).collect();
+    env::read_spans(disk, spans, &mut |id, item| {
         found[id] = data::message(&item, &entries[id]);
     });
     found

@@ -217,49 +217,52 @@ pub fn encode(message: &Message, placed: &Placed<'_>, into: &mut Vec<u8>) {
 }
 
 /// Bytes that [`deliver`] adds for a parked message.
-///
-/// # Panics
-/// As [`deliver`].
-pub fn delivered_len(parked: &[u8]) -> usize {
-    let view = View::of_parked(parked);
-    view.total_size() + if view.has_room_for_moment() { DELIVERED_AT_BYTES } else { 0 }
+pub fn delivered_len(parked: &View<'_>) -> usize {
+    parked.total_size() + if parked.has_room_for_moment() { DELIVERED_AT_BYTES } else { 0 }
 }
 
 /// Adds a parked message to `into` as it is delivered: at its new place, and with the moment of delivery
 /// as its last property, `TIMER_DEQUEUE_MS` (13 digits; the year 2286 stands for every later moment).
 ///
 /// Everything else is copied. Where the properties have no room left for the moment, it is not told.
-///
-/// # Panics
-/// Where `parked` is not a whole stored message: only such are parked, and the log checks what it reads.
 pub fn deliver(
-    parked: &[u8],
+    parked: &View<'_>,
     queue_id: QueueId,
     queue_offset: QueueOffset,
     log_offset: LogOffset,
     stored_at: Timestamp,
     into: &mut Vec<u8>,
 ) {
-    let view = View::of_parked(parked);
     let begin = into.len();
     let total = delivered_len(parked);
     into.reserve(total);
-    into.extend_from_slice(view.bytes);
+    into.extend_from_slice(parked.bytes);
 
-    if view.has_room_for_moment() {
-        let at = stored_at.as_millis().clamp(0, DELIVERED_AT_MAX);
-        let moment = format!("{at:0DELIVERED_AT_DIGITS$}");
-        property::push(property::TIMER_DEQUEUE_MS, &moment, into);
-        let properties_len = view.properties.len() + DELIVERED_AT_BYTES;
-        let length_at = begin + view.total_size() - view.properties.len() - 2;
+    if parked.has_room_for_moment() {
+        let digits = moment_digits(stored_at);
+        let moment = std::str::from_utf8(&digits).unwrap_or_default();
+        property::push(property::TIMER_DEQUEUE_MS, moment, into);
+        let properties_len = parked.properties.len() + DELIVERED_AT_BYTES;
+        let length_at = begin + parked.total_size() - parked.properties.len() - 2;
         put(into, length_at, &(properties_len as u16).to_be_bytes());
     }
     put(into, begin, &total_size(total));
     put(into, begin + QUEUE_ID_AT, &queue_id.0.to_be_bytes());
     put(into, begin + QUEUE_OFFSET_AT, &queue_offset.0.to_be_bytes());
     put(into, begin + LOG_OFFSET_AT, &log_offset.0.to_be_bytes());
-    put(into, begin + view.stored_at_at(), &stored_at.as_millis().to_be_bytes());
+    put(into, begin + parked.stored_at_at(), &stored_at.as_millis().to_be_bytes());
     assert_eq!(into.len() - begin, total, "a delivered message's length was told wrong");
+}
+
+/// The moment of a delivery as its message tells it.
+fn moment_digits(at: Timestamp) -> [u8; DELIVERED_AT_DIGITS] {
+    let mut rest = at.as_millis().clamp(0, DELIVERED_AT_MAX);
+    let mut digits = [b'0'; DELIVERED_AT_DIGITS];
+    for digit in digits.iter_mut().rev() {
+        *digit += (rest % 10) as u8;
+        rest /= 10;
+    }
+    digits
 }
 
 /// The stored message `bytes` shown under another topic, with the properties `extra` set.

@@ -109,9 +109,9 @@ fn delivery_changes_the_place_and_adds_the_moment_and_nothing_else() {
     let parked = stored(&message(b"body", &[("UNIQ_KEY", "k")]), &placed("T"));
     let now = Timestamp::from_millis(1_700_000_000_123);
     let mut delivered = vec![0xEE];
-    deliver(&parked, QueueId(9), QueueOffset(10), LogOffset(11), now, &mut delivered);
+    deliver(&View::parse(&parked).unwrap(), QueueId(9), QueueOffset(10), LogOffset(11), now, &mut delivered);
     delivered.remove(0);
-    assert_eq!(delivered.len(), delivered_len(&parked));
+    assert_eq!(delivered.len(), delivered_len(&View::parse(&parked).unwrap()));
 
     let expected = stored(
         &message(b"body", &[("UNIQ_KEY", "k"), ("TIMER_DEQUEUE_MS", "1700000000123")]),
@@ -137,14 +137,14 @@ fn a_delivered_copy_has_the_length_told_before_whatever_the_moment() {
     ] {
         let mut delivered = Vec::new();
         deliver(
-            &parked,
+            &View::parse(&parked).unwrap(),
             QueueId(0),
             QueueOffset(0),
             LogOffset(0),
             Timestamp::from_millis(ms),
             &mut delivered,
         );
-        assert_eq!(delivered.len(), delivered_len(&parked));
+        assert_eq!(delivered.len(), delivered_len(&View::parse(&parked).unwrap()));
         let view = View::parse(&delivered).unwrap();
         assert_eq!((view.stored_at().as_millis(), view.property("TIMER_DEQUEUE_MS")), (ms, Some(told)));
     }
@@ -156,8 +156,15 @@ fn a_message_whose_properties_are_full_is_delivered_without_the_moment() {
         let value = "v".repeat(property::MAX_BYTES - 3 - free);
         let parked = stored(&message(b"body", &[("p", &value)]), &placed("T"));
         let mut delivered = Vec::new();
-        deliver(&parked, QueueId(0), QueueOffset(0), LogOffset(0), Timestamp::from_millis(1), &mut delivered);
-        assert_eq!(delivered.len(), delivered_len(&parked));
+        deliver(
+            &View::parse(&parked).unwrap(),
+            QueueId(0),
+            QueueOffset(0),
+            LogOffset(0),
+            Timestamp::from_millis(1),
+            &mut delivered,
+        );
+        assert_eq!(delivered.len(), delivered_len(&View::parse(&parked).unwrap()));
         let view = View::parse(&delivered).unwrap();
         assert_eq!(view.property("TIMER_DEQUEUE_MS").is_some(), told, "{free}");
         assert_eq!(view.property("p"), Some(&*value));
@@ -302,9 +309,9 @@ fn look(view: &View<'_>) {
     let _ = (view.queue_id(), view.queue_offset(), view.log_offset(), view.sys_flag(), view.flag());
     let _ = (view.born_at(), view.born_host(), view.stored_at(), view.store_host(), view.reconsume_times());
     let _ = (view.prepared_transaction_offset(), view.body(), view.topic(), view.properties());
-    let _ = (view.property("a"), format!("{view:?}"), delivered_len(view.bytes()));
+    let _ = (view.property("a"), format!("{view:?}"), delivered_len(view));
     let mut into = Vec::new();
-    deliver(view.bytes(), QueueId(1), QueueOffset(2), LogOffset(3), Timestamp::from_millis(4), &mut into);
+    deliver(view, QueueId(1), QueueOffset(2), LogOffset(3), Timestamp::from_millis(4), &mut into);
     assert!(View::parse(&into).is_ok());
     assert!(View::parse(&with_topic(view.bytes(), "T", &[("a", "b")])).is_ok());
 }
@@ -330,7 +337,8 @@ proptest! {
         let (queue_id, queue_offset, log_offset) = (placed.queue_id, placed.queue_offset, placed.log_offset);
         let stored_at = Timestamp::from_millis(ms);
         let mut delivered = Vec::new();
-        deliver(&stored(&message, &parked.borrowed()), queue_id, queue_offset, log_offset, stored_at, &mut delivered);
+        let parked_bytes = stored(&message, &parked.borrowed());
+        deliver(&View::parse(&parked_bytes).unwrap(), queue_id, queue_offset, log_offset, stored_at, &mut delivered);
         let mut expected = message;
         expected.properties.remove("TIMER_DEQUEUE_MS");
         expected.properties.set("TIMER_DEQUEUE_MS", format!("{ms:013}"));
