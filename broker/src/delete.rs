@@ -116,7 +116,6 @@ impl Broker {
             }
         }
         self.put_back_due();
-        self.due.forget_staged();
         let mut pending = 0;
         for (level, count) in self.timer.drop_topic(topic) {
             self.views.all_left(level, count);

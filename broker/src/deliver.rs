@@ -4,6 +4,8 @@
 //! messages leave in the order (moment, acceptance); one whose bytes are not there yet holds up those behind
 //! it, so that the order of a queue never breaks.
 
+mod staged;
+
 use crate::config::{STAGE_AHEAD_MS, STAGE_BYTES, STAGE_MAX, STAGE_STEP_MS, STAGED_BYTES_MAX};
 use crate::look_up::LookUpError;
 use crate::read::Then;
@@ -12,7 +14,8 @@ use crate::{Broker, Budget};
 use bytes::Bytes;
 use journal::Extent;
 use model::{LogOffset, Monotonic, Now, QueueId, Timestamp, TopicId};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use staged::Staged;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 use timer::{Entry, Key};
@@ -26,39 +29,15 @@ pub(crate) struct DueQueue {
     taken_at: Timestamp,
     /// What is due and was taken, whose topic nobody may write to: by topic, in the order in which it was taken.
     held: BTreeMap<TopicId, Vec<Entry>>,
-    staged: Staged,
+    pub(crate) staged: Staged,
     /// Whether a read for deliveries is out; one at a time.
     reading: bool,
-    /// What was called back or moved while it is out, and is not to be kept.
-    gone: BTreeSet<LogOffset>,
     /// Up to which entry the timer has been looked through for what is to be read ahead.
     looked_to: Key,
     /// Whether that is as far as it is read ahead, or only as much as was read at a time.
     looked_all: bool,
     /// When to try again after a read that failed, and how long the pause was.
     pause: Option<(Monotonic, Duration)>,
-}
-
-/// Bytes read ahead.
-#[derive(Debug, Default)]
-struct Staged {
-    messages: BTreeMap<LogOffset, Bytes>,
-    /// Of all messages together.
-    bytes: usize,
-    /// Whether what the read that is out brings back is not to be kept.
-    is_void: bool,
-}
-
-impl Staged {
-    fn insert(&mut self, at: LogOffset, message: Bytes) {
-        self.bytes += message.len();
-        let old = self.messages.insert(at, message);
-        self.bytes -= old.map_or(0, |old| old.len());
-    }
-
-    fn remove(&mut self, at: LogOffset) {
-        self.bytes -= self.messages.remove(&at).map_or(0, |old| old.len());
-    }
 }
 
 impl DueQueue {
@@ -88,10 +67,6 @@ impl DueQueue {
 
     /// Takes out the message at `at`, where it has not left yet.
     pub(crate) fn remove(&mut self, at: LogOffset) -> Option<Entry> {
-        self.staged.remove(at);
-        if self.reading {
-            self.gone.insert(at);
-        }
         if let Some(place) = self.due.iter().position(|entry| entry.log_offset == at) {
             return self.due.remove(place);
         }
@@ -109,18 +84,6 @@ impl DueQueue {
     /// What has not left yet, held or not.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.due.iter().chain(self.held.values().flatten())
-    }
-
-    /// Forgets what was read ahead, for what of it no longer waits: the rest is read again.
-    pub(crate) fn forget_staged(&mut self) {
-        // What comes back of a read that is out is of before.
-        self.staged = Staged { is_void: self.reading, ..Staged::default() };
-        (self.looked_to, self.looked_all) = (timer::FIRST, false);
-    }
-
-    /// The bytes of a message, where they were read ahead.
-    pub(crate) fn staged(&self, extent: Extent) -> Option<Bytes> {
-        self.staged.messages.get(&extent.at).cloned()
     }
 }
 
@@ -144,16 +107,15 @@ impl Broker {
             };
             if self.topics.by_id(entry.topic).is_some_and(|topic| !topic.permission.writable()) {
                 self.due.due.pop_front();
-                self.due.staged.remove(entry.log_offset);
                 self.due.held.entry(entry.topic).or_default().push(entry);
                 continue;
             }
-            let Some(parked) = self.in_memory(extent_of(&entry)) else {
+            let read = self.due.staged.take(entry.key());
+            let Some(parked) = read.or_else(|| self.log.read_tail(extent_of(&entry))) else {
                 self.stats.unstaged += 1;
                 break;
             };
             self.due.due.pop_front();
-            self.due.staged.remove(entry.log_offset);
             self.deliver_one(&entry, &parked);
             messages += 1;
             bytes += parked.len();
@@ -235,6 +197,11 @@ impl Broker {
 
     /// Asks for the bytes of what is due or falls due soon and is not in memory.
     fn stage(&mut self) {
+        let is_idle = self.due.due.is_empty() && self.timer.next_due().is_none_or(|at| at > self.now.wall);
+        if is_idle {
+            // What is left of before was called back.
+            self.due.staged.pass((self.now.wall, LogOffset(0)));
+        }
         if self.due.reading {
             return;
         }
@@ -244,7 +211,7 @@ impl Broker {
         }
         if !missing.is_empty() {
             self.due.reading = true;
-            let places = missing.iter().map(|entry| entry.log_offset).collect();
+            let places = missing.iter().map(Entry::key).collect();
             let catalog = Arc::clone(self.timer.catalog());
             self.read_from_disk(Wanted::Bodies(missing, catalog), Then::Deliver(places));
         }
@@ -252,7 +219,7 @@ impl Broker {
 
     /// What is due and not in memory, where that holds up the others: as much as is read at a time.
     fn missing_of_due(&self) -> Vec<Entry> {
-        let is_missing = |entry: &&Entry| self.in_memory(extent_of(entry)).is_none();
+        let is_missing = |entry: &&Entry| !self.is_at_hand(entry);
         if !self.due.due.front().as_ref().is_some_and(is_missing) {
             return Vec::new();
         }
@@ -273,14 +240,14 @@ impl Broker {
         }
         // Looked at in steps: what is scheduled in between is recent, and so in memory.
         let is_time = !self.due.looked_all || soon.millis_since(self.due.looked_to.0) >= STAGE_STEP_MS;
-        if !is_time || self.due.staged.bytes >= STAGED_BYTES_MAX {
+        if !is_time || self.due.staged.bytes() >= STAGED_BYTES_MAX {
             return missing;
         }
         let mut bytes = 0;
         let ahead = self.timer.due_from(self.due.looked_to, soon, STAGE_MAX);
         self.due.looked_all = ahead.len() < STAGE_MAX;
         for entry in ahead {
-            let is_missing = self.in_memory(extent_of(&entry)).is_none();
+            let is_missing = !self.is_at_hand(&entry);
             bytes += if is_missing { entry.length as usize } else { 0 };
             if bytes > STAGE_BYTES && !missing.is_empty() {
                 self.due.looked_all = false;
@@ -295,18 +262,17 @@ impl Broker {
         missing
     }
 
+    /// Whether the bytes of what is due are in memory.
+    fn is_at_hand(&self, entry: &Entry) -> bool {
+        self.due.staged.holds(entry.key()) || self.log.read_tail(extent_of(entry)).is_some()
+    }
+
     /// Bytes read ahead have come; or not, then it is tried again, with a growing pause, for ever.
-    pub(crate) fn staged(&mut self, places: Vec<LogOffset>, bytes: Result<Vec<Bytes>, LookUpError>) {
+    pub(crate) fn staged(&mut self, places: Vec<Key>, bytes: Result<Vec<Bytes>, LookUpError>) {
         self.due.reading = false;
-        let gone = std::mem::take(&mut self.due.gone);
-        let is_void = std::mem::take(&mut self.due.staged.is_void);
         match bytes {
             Ok(bytes) => {
-                for (place, message) in places.into_iter().zip(bytes) {
-                    if !is_void && !gone.contains(&place) {
-                        self.due.staged.insert(place, message);
-                    }
-                }
+                self.due.staged.add(places.into_iter().zip(bytes));
                 self.due.pause = None;
             }
             Err(_) => self.pause_deliveries(),
@@ -325,7 +291,7 @@ impl Broker {
         if let Some((at, _)) = self.due.pause.filter(|(at, _)| *at > now.monotonic && !self.due.reading) {
             return Some(at.since(now.monotonic));
         }
-        let is_missing = |entry: &Entry| self.in_memory(extent_of(entry)).is_none();
+        let is_missing = |entry: &Entry| !self.is_at_hand(entry);
         if self.deliveries_pause() || (self.due.reading && self.due.due.front().is_some_and(is_missing)) {
             return None; // what it waits for comes back as work done
         }

@@ -23,7 +23,7 @@ pub(crate) enum Then {
     /// A look at what could be popped is answered; so much is left.
     Peek(RequestId, i64),
     /// Deliveries go on.
-    Deliver(Vec<LogOffset>),
+    Deliver(Vec<timer::Key>),
     /// A message is put into a retry or dead-letter topic.
     SendBack(RequestId, SendBack),
     /// Messages whose leases are over come again.
@@ -102,7 +102,7 @@ impl Broker {
 
     /// The message, where it is in memory.
     pub(crate) fn in_memory(&self, extent: Extent) -> Option<Bytes> {
-        self.due.staged(extent).or_else(|| self.log.read_tail(extent))
+        self.log.read_tail(extent)
     }
 
     pub(crate) fn read_done(&mut self, id: ReadId, done: ReadDone) {

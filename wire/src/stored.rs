@@ -225,6 +225,9 @@ pub fn delivered_len(parked: &View<'_>) -> usize {
 /// as its last property, `TIMER_DEQUEUE_MS` (13 digits; the year 2286 stands for every later moment).
 ///
 /// Everything else is copied. Where the properties have no room left for the moment, it is not told.
+///
+/// # Panics
+/// Where the message would have over 2 GiB: none as long as that is parked.
 pub fn deliver(
     parked: &View<'_>,
     queue_id: QueueId,
