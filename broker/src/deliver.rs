@@ -32,6 +32,8 @@ pub(crate) struct DueQueue {
     pub(crate) staged: Staged,
     /// Whether a read for deliveries is out; one at a time.
     reading: bool,
+    /// What was looked at with what is being read, and was in memory.
+    with_read: Vec<(Key, Bytes)>,
     /// Up to which entry the timer has been looked through for what is to be read ahead.
     looked_to: Key,
     /// Whether that is as far as it is read ahead, or only as much as was read at a time.
@@ -209,7 +211,9 @@ impl Broker {
         if missing.is_empty() {
             missing = self.missing_ahead();
         }
-        if !missing.is_empty() {
+        if missing.is_empty() {
+            self.due.staged.add(std::mem::take(&mut self.due.with_read).into_iter());
+        } else {
             self.due.reading = true;
             let places = missing.iter().map(Entry::key).collect();
             let catalog = Arc::clone(self.timer.catalog());
@@ -231,7 +235,8 @@ impl Broker {
         self.due.due.iter().filter(is_missing).take_while(fits).take(STAGE_MAX).copied().collect()
     }
 
-    /// What falls due soon and is not in memory: as much as is read at a time, from where the last look ended.
+    /// What falls due soon and is not in memory: as much as is read at a time, from where the last look ended. What is
+    /// in memory yet, and may not be when its moment comes, is copied.
     fn missing_ahead(&mut self) -> Vec<Entry> {
         let mut missing = Vec::new();
         let soon = self.now.wall.checked_add_millis(STAGE_AHEAD_MS).unwrap_or(self.now.wall);
@@ -247,14 +252,18 @@ impl Broker {
         let ahead = self.timer.due_from(self.due.looked_to, soon, STAGE_MAX);
         self.due.looked_all = ahead.len() < STAGE_MAX;
         for entry in ahead {
-            let is_missing = !self.is_at_hand(&entry);
-            bytes += if is_missing { entry.length as usize } else { 0 };
-            if bytes > STAGE_BYTES && !missing.is_empty() {
-                self.due.looked_all = false;
-                return missing;
+            if !self.due.staged.holds(entry.key()) {
+                bytes += entry.length as usize;
+                if bytes > STAGE_BYTES && bytes > entry.length as usize {
+                    self.due.looked_all = false;
+                    return missing;
+                }
+                match self.log.read_tail(extent_of(&entry)) {
+                    Some(here) => self.due.with_read.push((entry.key(), Bytes::copy_from_slice(&here))),
+                    None => missing.push(entry),
+                }
             }
             self.due.looked_to = (entry.deliver_at, LogOffset(entry.log_offset.0 + 1));
-            missing.extend(is_missing.then_some(entry));
         }
         if self.due.looked_all {
             self.due.looked_to = (soon, LogOffset(u64::MAX));
@@ -270,13 +279,16 @@ impl Broker {
     /// Bytes read ahead have come; or not, then it is tried again, with a growing pause, for ever.
     pub(crate) fn staged(&mut self, places: Vec<Key>, bytes: Result<Vec<Bytes>, LookUpError>) {
         self.due.reading = false;
+        let mut read = std::mem::take(&mut self.due.with_read);
         match bytes {
             Ok(bytes) => {
-                self.due.staged.add(places.into_iter().zip(bytes));
+                read.extend(places.into_iter().zip(bytes));
+                read.sort_by_key(|(key, _)| *key);
                 self.due.pause = None;
             }
             Err(_) => self.pause_deliveries(),
         }
+        self.due.staged.add(read.into_iter());
     }
 
     /// Whether deliveries wait: for a sync, so that sends do not wait behind them, or after a read that failed.

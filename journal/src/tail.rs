@@ -19,6 +19,8 @@ pub(crate) struct Tail {
     /// Bytes the frozen chunks hold in memory.
     frozen_bytes: usize,
     open: Vec<u8>,
+    /// The memory of a chunk that is gone, for the next: the system need not clear other pages for it.
+    spare: Vec<u8>,
     /// Where in the log the open chunk begins.
     open_first: u64,
 }
@@ -40,7 +42,13 @@ impl Chunk {
 impl Tail {
     /// Nothing yet; the first record will stand at `first`.
     pub(crate) const fn new(first: u64) -> Self {
-        Self { frozen: VecDeque::new(), frozen_bytes: 0, open: Vec::new(), open_first: first }
+        Self {
+            frozen: VecDeque::new(),
+            frozen_bytes: 0,
+            open: Vec::new(),
+            spare: Vec::new(),
+            open_first: first,
+        }
     }
 
     /// Where the next record will stand.
@@ -100,7 +108,13 @@ impl Tail {
             && oldest.end() <= written
         {
             self.frozen_bytes -= oldest.held;
-            self.frozen.pop_front();
+            let gone = self.frozen.pop_front().map(|chunk| chunk.bytes.try_into_mut());
+            if let Some(Ok(bytes)) = gone
+                && bytes.capacity() == CHUNK_MAX
+            {
+                self.spare = bytes.into();
+                self.spare.clear();
+            }
         }
     }
 
@@ -111,7 +125,12 @@ impl Tail {
         // As much as is likely to come: an idle log holds little, a busy one does not grow its chunks.
         let room = self.open.len().next_power_of_two().min(CHUNK_MAX);
         let first = self.end();
-        let mut bytes = std::mem::replace(&mut self.open, Vec::with_capacity(room));
+        let next = if room == self.spare.capacity() {
+            std::mem::take(&mut self.spare)
+        } else {
+            Vec::with_capacity(room)
+        };
+        let mut bytes = std::mem::replace(&mut self.open, next);
         if bytes.capacity() - bytes.len() > bytes.len() / 4 {
             bytes.shrink_to_fit();
         }

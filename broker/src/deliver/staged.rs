@@ -50,8 +50,11 @@ impl Staged {
 
     /// Whether what is due at `key` was read.
     pub(crate) fn holds(&self, key: Key) -> bool {
-        let is_first = self.messages.front().is_some_and(|(first, _)| *first == key);
-        is_first || self.messages.binary_search_by_key(&key, |(other, _)| *other).is_ok()
+        let (Some((first, _)), Some((last, _))) = (self.messages.front(), self.messages.back()) else {
+            return false;
+        };
+        let is_within = *first <= key && key <= *last;
+        is_within && (*first == key || self.messages.binary_search_by_key(&key, |(other, _)| *other).is_ok())
     }
 }
 

@@ -208,6 +208,21 @@ fn a_burst_is_read_ahead_to_its_last_message() {
 }
 
 #[test]
+fn what_leaves_memory_just_before_its_moment_is_at_hand_for_it() {
+    let mut rig = Rig::new();
+    let due = (BEGIN + 60_000).to_string();
+    rig.pass(57_900);
+    rig.send(send("t", "x", &[("TIMER_DELIVER_MS", &due)]));
+    rig.pass(600);
+    for _ in 0..20 {
+        rig.send(send("filler", &"x".repeat(30_000), &[]));
+    }
+    rig.pass(1500);
+    assert_eq!((rig.broker.stats().delivered, rig.broker.stats().unstaged), (1, 0));
+    assert_eq!(rig.broker.due.staged.bytes(), 0);
+}
+
+#[test]
 fn what_was_read_ahead_and_waits_no_longer_is_let_go_of_at_its_moment() {
     let mut rig = Rig::new();
     let (due, body) = ((BEGIN + 60_000).to_string(), "x".repeat(30_000));

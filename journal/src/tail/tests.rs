@@ -91,3 +91,18 @@ fn an_idle_tail_holds_nothing() {
     let tail = Tail::new(0);
     assert_eq!(tail.open.capacity(), 0);
 }
+
+#[test]
+fn the_memory_of_a_full_chunk_serves_the_next_ones() {
+    let mut tail = Tail::new(0);
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..100 {
+        for _ in 0..4 {
+            let at = push(&mut tail, &vec![7; 250_000]);
+            assert_eq!(tail.payload(at, 250_000).unwrap(), vec![7; 250_000]);
+        }
+        seen.insert(tail.open.as_ptr());
+        tail.settle(tail.end(), 2 << 20);
+    }
+    assert!(seen.len() <= 5, "{} pieces of memory", seen.len());
+}
