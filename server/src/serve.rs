@@ -236,6 +236,7 @@ impl Settings {
             default_queues: self.default_queues,
             pending_max: self.pending_max,
             pending_per_topic_max: self.pending_per_topic_max,
+            pending_per_second_max: self.pending_per_second_max,
             dedup_window: self.dedup_window,
             log: self.log_files.clone(),
             retention: self.retention,
@@ -257,6 +258,7 @@ impl Settings {
             default_queues: self.default_queues,
             pending_max: self.pending_max,
             pending_per_topic_max: self.pending_per_topic_max,
+            pending_per_second_max: self.pending_per_second_max,
             dedup_window: self.dedup_window,
         }
     }

@@ -101,6 +101,8 @@ pub struct Settings {
     pub pending_max: Option<u64>,
     /// Messages of one topic that may.
     pub pending_per_topic_max: Option<u64>,
+    /// Messages that may be due within one second.
+    pub pending_per_second_max: Option<u64>,
     /// How long a message keeps its key against doubles after its delivery.
     pub dedup_window: Duration,
     /// How the log is kept.
@@ -257,6 +259,7 @@ impl Settings {
             default_queues: read(raw, "default_queues", |text| value::number(text, 1, 1024))? as u32,
             pending_max: limit(raw, "pending_max")?,
             pending_per_topic_max: limit(raw, "pending_per_topic_max")?,
+            pending_per_second_max: limit(raw, "pending_per_second_max")?,
             dedup_window: read(raw, "dedup_window", |text| {
                 let ms = value::duration_ms(text).filter(|ms| (1000..=7 * DAY_MS).contains(ms));
                 ms.map(|ms| Duration::from_millis(ms as u64))
