@@ -23,9 +23,17 @@ const COUNTED_MAX: usize = 1024;
 /// came.
 #[derive(Debug, Default)]
 pub(crate) struct Crowd {
-    waiting: BTreeMap<i64, Vec<(RequestId, Send)>>,
+    waiting: BTreeMap<i64, Vec<Waiting>>,
     count: usize,
     bytes: usize,
+}
+
+/// A send, and when it came.
+#[derive(Debug)]
+struct Waiting {
+    id: RequestId,
+    ask: Send,
+    came: Timestamp,
 }
 
 fn bytes_of(ask: &Send) -> usize {
@@ -40,22 +48,22 @@ pub(crate) fn second_of(at: Timestamp) -> i64 {
 
 impl Crowd {
     /// Takes a send in; tells whether it is the only one of its second. `None` where there is no room.
-    fn push(&mut self, second: i64, id: RequestId, ask: Send) -> Option<bool> {
-        let bytes = bytes_of(&ask);
+    fn push(&mut self, second: i64, one: Waiting) -> Option<bool> {
+        let bytes = bytes_of(&one.ask);
         let is_full = self.count == WAITING_MAX || self.bytes + bytes > WAITING_BYTES_MAX;
         if is_full && self.count > 0 {
             return None;
         }
         (self.count, self.bytes) = (self.count + 1, self.bytes + bytes);
         let same = self.waiting.entry(second).or_default();
-        same.push((id, ask));
+        same.push(one);
         Some(same.len() == 1)
     }
 
-    fn take(&mut self, second: i64) -> Vec<(RequestId, Send)> {
+    fn take(&mut self, second: i64) -> Vec<Waiting> {
         let all = self.waiting.remove(&second).unwrap_or_default();
         self.count -= all.len();
-        self.bytes -= all.iter().map(|(_, ask)| bytes_of(ask)).sum::<usize>();
+        self.bytes -= all.iter().map(|one| bytes_of(&one.ask)).sum::<usize>();
         all
     }
 }
@@ -79,7 +87,7 @@ impl Broker {
     }
 
     /// A moment that a send asks for, of whose second it is to be counted how many are due in it.
-    pub(crate) fn uncounted_second(&self, ask: &Send) -> Option<Timestamp> {
+    pub(crate) fn uncounted_second(&self, ask: &Send, came: Timestamp) -> Option<Timestamp> {
         let limit = self.config.pending_per_second_max?;
         if ask.topic.is_retry() {
             return None;
@@ -90,27 +98,27 @@ impl Broker {
             _ => false,
         };
         let messages = ask.messages.iter().take(COUNTED_MAX);
-        let moments = messages.filter_map(|message| self.moment_of(ask, &message.properties));
+        let moments = messages.filter_map(|message| self.moment_of(ask, &message.properties, came));
         moments.filter(is_uncounted).min()
     }
 
     /// The moment that a message would be due at, where it would wait.
-    fn moment_of(&self, ask: &Send, properties: &Properties) -> Option<Timestamp> {
-        let (now, config) = (self.now.wall, &self.config);
+    fn moment_of(&self, ask: &Send, properties: &Properties, came: Timestamp) -> Option<Timestamp> {
+        let config = &self.config;
         if ask.as_level
-            && let Ok(Some(level)) = schedule::as_level(properties, now, config)
+            && let Ok(Some(level)) = schedule::as_level(properties, came, config)
         {
-            return now.checked_add_millis(config.levels.delay_ms(level));
+            return came.checked_add_millis(config.levels.delay_ms(level));
         }
-        match schedule::wanted(properties, now, config) {
+        match schedule::wanted(properties, came, config) {
             Ok(Wanted::At { deliver_at, .. }) => Some(deliver_at),
             _ => None,
         }
     }
 
     /// Handles a send once it is counted how many messages are due in the second of `at`.
-    pub(crate) fn send_once_counted(&mut self, id: RequestId, at: Timestamp, ask: Send) {
-        match self.crowd.push(second_of(at), id, ask) {
+    pub(crate) fn send_once_counted(&mut self, id: RequestId, at: Timestamp, ask: Send, came: Timestamp) {
+        match self.crowd.push(second_of(at), Waiting { id, ask, came }) {
             Some(true) => self.count_second(at),
             Some(false) => {}
             None => {
@@ -137,15 +145,15 @@ impl Broker {
         match counted {
             _ if !is_same => self.count_second(at),
             Err(error) => {
-                for (id, _) in self.crowd.take(second_of(at)) {
+                for Waiting { id, .. } in self.crowd.take(second_of(at)) {
                     let why = SendRefusal::SecondUncounted { why: error.to_string() };
                     self.reply_now(id, Reply::Send(Err(SendError { index: 0, why })));
                 }
             }
             Ok(count) => {
                 self.timer.second_counted(at, count);
-                for (id, ask) in self.crowd.take(second_of(at)) {
-                    self.send(id, ask);
+                for Waiting { id, ask, came } in self.crowd.take(second_of(at)) {
+                    self.send_of(id, ask, came);
                 }
             }
         }

@@ -308,6 +308,8 @@ struct Asked {
     retry: bool,
     /// Whether it has several messages, or may have.
     several: bool,
+    /// When it came.
+    came: Timestamp,
 }
 
 /// A message that passed all checks, ready for the log.
@@ -345,10 +347,15 @@ impl Broker {
         if ask.messages.iter().any(|message| message.properties.get(property::TIMER_DEL_UNIQKEY).is_some()) {
             return self.recall_by_message(id, &ask);
         }
-        if let Some(at) = self.uncounted_second(&ask) {
-            return self.send_once_counted(id, at, ask);
+        self.send_of(id, ask, self.now.wall);
+    }
+
+    /// Handles a send that came then: a delay counts from there.
+    pub(crate) fn send_of(&mut self, id: RequestId, ask: Send, came: Timestamp) {
+        if let Some(at) = self.uncounted_second(&ask, came) {
+            return self.send_once_counted(id, at, ask, came);
         }
-        let sent = match self.check_all(ask) {
+        let sent = match self.check_all(ask, came) {
             Ok(mut all) => match all.dedup_key() {
                 Some(key) => return self.send_keyed(id, &all.topic, key, all.messages.remove(0)),
                 None => self.store_all(all),
@@ -361,7 +368,7 @@ impl Broker {
         }
     }
 
-    fn check_all(&mut self, ask: Send) -> Result<AllChecked, SendError> {
+    fn check_all(&mut self, ask: Send, came: Timestamp) -> Result<AllChecked, SendError> {
         let refused = |why| SendError { index: 0, why };
         if let Some(why) = self.unwritable() {
             return Err(refused(SendRefusal::Unavailable { why }));
@@ -384,6 +391,7 @@ impl Broker {
             as_level: ask.as_level,
             retry: ask.topic.is_retry(),
             several: ask.batch || ask.messages.len() > 1,
+            came,
         };
         let mut checked = Vec::with_capacity(ask.messages.len());
         for (index, message) in ask.messages.into_iter().enumerate() {
@@ -498,14 +506,14 @@ impl Broker {
             }
         }
         if asked.as_level
-            && let Some(level) = schedule::as_level(&message.properties, self.now.wall, &self.config)?
+            && let Some(level) = schedule::as_level(&message.properties, asked.came, &self.config)?
         {
             message.properties.set(property::DELAY, level.to_string());
         }
         // A retry that became a dead letter is not delayed, whatever it asked for.
         let wanted = match asked.retry && topic.name.is_dead_letter() {
             true => Wanted::Now,
-            false => schedule::wanted(&message.properties, self.now.wall, &self.config)?,
+            false => schedule::wanted(&message.properties, asked.came, &self.config)?,
         };
         let queue_id = asked.queue_id.unwrap_or_else(|| self.choose_queue(topic, &message.properties));
         match half {

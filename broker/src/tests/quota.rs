@@ -316,3 +316,18 @@ fn a_second_that_cannot_be_counted_refuses_and_the_next_send_counts_again() {
     rig.send(due("t", "c", 9 * DAY));
     refused_in_second(&mut rig, due("t", "d", 9 * DAY));
 }
+
+#[test]
+fn a_delay_counts_from_when_the_send_came_though_its_second_was_counted_first() {
+    let mut rig = Rig::with(of_second(2));
+    rig.send(due("t", "a", 9 * DAY));
+    rig.send(due("t", "b", 9 * DAY + 5000));
+    rig.pass(2 * MINUTE);
+    let now = rig.now.wall.as_millis();
+    let asked = rig.begin(later("t", "c", 9 * DAY - 2 * MINUTE));
+    rig.now.wall = Timestamp::from_millis(now + 1500);
+    rig.turn();
+    let sent = rig.answer::<Send>(asked).unwrap().unwrap().remove(0);
+    let handle = RecallHandle::decode(&sent.recall_handle.unwrap()).unwrap();
+    assert_eq!(handle.deliver_at, Timestamp::from_millis(now + 9 * DAY - 2 * MINUTE));
+}
