@@ -13,6 +13,7 @@ pub use keys::{ALIASES, KEYS, as_file};
 pub use raw::{Origin, Raw};
 pub use value::name;
 
+use crate::realtime::RealTime;
 use broker::Flush;
 use model::LevelTable;
 use remoting::Network;
@@ -79,6 +80,8 @@ pub struct Settings {
     pub broker_name: Option<String>,
     /// When a send is acknowledged.
     pub flush: Flush,
+    /// Whether the engine's thread runs before all others.
+    pub realtime: RealTime,
     /// The longest delay, in milliseconds.
     pub max_delay_ms: i64,
     /// The delay levels.
@@ -243,6 +246,7 @@ impl Settings {
             cluster: read(raw, "cluster", value::name)?,
             name_servers: read(raw, "name_servers", value::addresses)?,
             broker_name: read_optional(raw, "broker_name", value::name)?,
+            realtime: read(raw, "realtime", RealTime::parse)?,
             flush: read(raw, "flush", |text| match text {
                 "sync" => Some(Flush::Sync),
                 "async" => Some(Flush::Async),

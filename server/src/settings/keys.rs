@@ -84,6 +84,13 @@ pub const KEYS: &[Key] = &[
         meaning: "when a send is acknowledged",
     },
     Key {
+        name: "realtime",
+        default: "off",
+        wanted: "auto (where the system permits it), on (or the server does not start) or off",
+        meaning: "whether the engine's thread is in the system's real-time class, so that other programs do not make \
+         messages late; while it uses most of a processor it is in the usual class",
+    },
+    Key {
         name: "max_delay",
         default: "3653d",
         wanted: "a duration from 1s to 36500d, such as 30s, 15m, 2h or 90d",

@@ -69,6 +69,7 @@ fn each_bad_value_is_refused_with_its_key_value_and_range() {
         ("cluster", "two words", "letters, digits"),
         ("broker_name", "a b", "letters, digits"),
         ("flush", "never", "sync"),
+        ("realtime", "yes", "auto"),
         ("max_delay", "0s", "1s to 36500d"),
         ("max_delay", "9223372036854775807d", "1s to 36500d"),
         ("max_delay", "5 parsecs", "1s to 36500d"),
