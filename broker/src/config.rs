@@ -43,6 +43,8 @@ pub struct Config {
     pub pending_max: Option<u64>,
     /// Messages of one topic that may.
     pub pending_per_topic_max: Option<u64>,
+    /// Messages that may be due within one second of the wall clock.
+    pub pending_per_second_max: Option<u64>,
     /// How long a message keeps its `DUEMQ_DEDUP_KEY` after its delivery, or after it was stored to be delivered at once.
     pub dedup_window: Duration,
     /// Bytes written and not yet synced, beyond which deliveries pause.
@@ -98,6 +100,7 @@ impl Config {
             default_queues: 8,
             pending_max: None,
             pending_per_topic_max: None,
+            pending_per_second_max: None,
             dedup_window: Duration::from_mins(10),
             unsynced_bytes_max: 4 << 20,
             topics_max: 100_000,

@@ -187,8 +187,9 @@ impl Broker {
         if !topic.permission.writable() {
             return Err(SendRefusal::NotWritable { topic: topic.name });
         }
-        if checked.wanted != Wanted::Now {
+        if let Wanted::At { deliver_at, .. } = checked.wanted {
             self.has_room(&topic, 0)?;
+            self.has_room_in_second(deliver_at, 0)?;
         }
         Ok(self.store_one(&topic, checked, false))
     }

@@ -21,6 +21,7 @@ mod checkpoint;
 mod client;
 mod config;
 mod count_pending;
+mod crowd;
 mod dedup;
 mod delete;
 mod deliver;
@@ -150,6 +151,7 @@ pub struct Broker {
     offsets_at: Option<model::Monotonic>,
     keys: store::Keys,
     keyed: dedup::KeyedSends,
+    crowd: crowd::Crowd,
     checkpoints: checkpoint::Checkpoints,
     timer: timer::Timer,
     topics: topic::Topics,

@@ -8,7 +8,7 @@ use crate::work::{Outcome, ReadDone, Wanted};
 use crate::{Broker, ReadId, ReadWork, Recall, RequestId, SendBack};
 use bytes::Bytes;
 use journal::{Extent, ReadError};
-use model::{LogOffset, QueueOffset, TopicId};
+use model::{LogOffset, QueueOffset, Timestamp, TopicId};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use timer::Catalog;
@@ -49,6 +49,8 @@ pub(crate) enum Then {
     ListPending(RequestId, crate::ListPending, Arc<Catalog>),
     /// It is told when what waits is due.
     Histogram(RequestId, crate::GetHistogram, Arc<Catalog>),
+    /// Sends go on that wait until it is counted how many are due in the second of a moment.
+    Send(Timestamp, Arc<Catalog>),
     /// A half message ends.
     EndTransaction(RequestId, EndTransaction),
     /// A half message that was put aside is asked for again.
@@ -123,6 +125,10 @@ impl Broker {
                 Then::Histogram(id, ask, catalog) => self.counted(id, ask, &catalog, counts),
                 other => unreachable!("no histogram goes on with {other:?}"),
             },
+            Outcome::SecondCounted(counted) => match then {
+                Then::Send(at, catalog) => self.second_counted(at, &catalog, counted),
+                other => unreachable!("no count of a second goes on with {other:?}"),
+            },
         }
     }
 
@@ -175,6 +181,7 @@ impl Broker {
             | Then::ListOfKey(..)
             | Then::ListPending(..)
             | Then::Histogram(..)
+            | Then::Send(..)
             | Then::Query(..)
             | Then::ViewParked(..)
             | Then::Load

@@ -62,7 +62,8 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
             &found,
         ));
     }
-    let timer = timer.shaped(config.buckets);
+    let mut timer = timer.shaped(config.buckets);
+    timer.count_seconds(config.pending_per_second_max.is_some());
     let pending = timer.len() as u64;
     let overdue = timer.overdue(now.wall);
     let mut broker = Broker {
@@ -74,6 +75,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
         offsets_at: None,
         keys,
         keyed: crate::dedup::KeyedSends::default(),
+        crowd: crate::crowd::Crowd::default(),
         checkpoints: Checkpoints::new(manifest, now),
         timer,
         topics,

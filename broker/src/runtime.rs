@@ -63,6 +63,8 @@ pub struct Configure {
     pub pending_max: Option<u64>,
     /// Messages of one topic that may.
     pub pending_per_topic_max: Option<u64>,
+    /// Messages that may be due within one second of the wall clock.
+    pub pending_per_second_max: Option<u64>,
     /// How long a message keeps its `DUEMQ_DEDUP_KEY` after its delivery.
     pub dedup_window: Duration,
 }
@@ -106,6 +108,7 @@ impl Broker {
             default_queues,
             pending_max,
             pending_per_topic_max,
+            pending_per_second_max,
             dedup_window,
         } = ask;
         self.config.flush = flush;
@@ -118,6 +121,8 @@ impl Broker {
         self.config.default_queues = default_queues;
         self.config.pending_max = pending_max;
         self.config.pending_per_topic_max = pending_per_topic_max;
+        self.config.pending_per_second_max = pending_per_second_max;
+        self.timer.count_seconds(pending_per_second_max.is_some());
         self.config.dedup_window = dedup_window;
         // The views of the levels and the template of new topics follow.
         if self.unwritable().is_none() {

@@ -1,11 +1,14 @@
 //! Send: a message enters. Wanted now, it goes to its queue; wanted later, to the timer.
 
+use crate::crowd::second_of;
 use crate::schedule::{self, Wanted};
 use crate::topic::reply_topic;
 use crate::{Broker, Reply, RequestId, dedup};
 use model::{
-    LogOffset, Message, Properties, QueueId, QueueOffset, Topic, TopicKind, TopicName, is_system_topic,
+    LogOffset, Message, Properties, QueueId, QueueOffset, Timestamp, Topic, TopicKind, TopicName,
+    is_system_topic,
 };
+use std::collections::BTreeMap;
 use wire::{message_id, property, sys_flag};
 
 /// Messages for one topic: all are stored, or none.
@@ -234,6 +237,25 @@ pub enum SendRefusal {
         /// How many may.
         limit: u64,
     },
+    /// The operator's, passing: the same, of those that are due in one second.
+    #[error(
+        "timer message is under flow control: {pending} due in the second from {second}, the limit \
+         pending_per_second_max is {limit}"
+    )]
+    TooManyPendingInSecond {
+        /// Where the second begins.
+        second: Timestamp,
+        /// How many are due in it and wait, with those before it in the same send.
+        pending: u64,
+        /// How many may.
+        limit: u64,
+    },
+    /// Ours: how many are due in its second could not be read. Nothing was stored.
+    #[error("counting the messages that are due in the same second: {why}")]
+    SecondUncounted {
+        /// Why.
+        why: String,
+    },
     /// Ours, passing: too much is waiting, or the log cannot be written just now.
     #[error("the server is busy: {what}")]
     Busy {
@@ -286,6 +308,8 @@ struct Asked {
     retry: bool,
     /// Whether it has several messages, or may have.
     several: bool,
+    /// When it came.
+    came: Timestamp,
 }
 
 /// A message that passed all checks, ready for the log.
@@ -323,7 +347,15 @@ impl Broker {
         if ask.messages.iter().any(|message| message.properties.get(property::TIMER_DEL_UNIQKEY).is_some()) {
             return self.recall_by_message(id, &ask);
         }
-        let sent = match self.check_all(ask) {
+        self.send_of(id, ask, self.now.wall);
+    }
+
+    /// Handles a send that came then: a delay counts from there.
+    pub(crate) fn send_of(&mut self, id: RequestId, ask: Send, came: Timestamp) {
+        if let Some(at) = self.uncounted_second(&ask, came) {
+            return self.send_once_counted(id, at, ask, came);
+        }
+        let sent = match self.check_all(ask, came) {
             Ok(mut all) => match all.dedup_key() {
                 Some(key) => return self.send_keyed(id, &all.topic, key, all.messages.remove(0)),
                 None => self.store_all(all),
@@ -336,7 +368,7 @@ impl Broker {
         }
     }
 
-    fn check_all(&mut self, ask: Send) -> Result<AllChecked, SendError> {
+    fn check_all(&mut self, ask: Send, came: Timestamp) -> Result<AllChecked, SendError> {
         let refused = |why| SendError { index: 0, why };
         if let Some(why) = self.unwritable() {
             return Err(refused(SendRefusal::Unavailable { why }));
@@ -359,6 +391,7 @@ impl Broker {
             as_level: ask.as_level,
             retry: ask.topic.is_retry(),
             several: ask.batch || ask.messages.len() > 1,
+            came,
         };
         let mut checked = Vec::with_capacity(ask.messages.len());
         for (index, message) in ask.messages.into_iter().enumerate() {
@@ -371,9 +404,18 @@ impl Broker {
     /// Appends all of them, where there is room for all.
     fn store_all(&mut self, all: AllChecked) -> Result<Vec<Sent>, SendError> {
         let AllChecked { topic, is_new, messages, batch, retry } = all;
-        let delayed = messages.iter().enumerate().filter(|(_, one)| one.wanted != Wanted::Now);
-        for (before, (index, _)) in delayed.enumerate().filter(|_| !retry) {
-            self.has_room(&topic, before as u64).map_err(|why| SendError { index, why })?;
+        let moment = |(index, one): (usize, &Checked)| match one.wanted {
+            Wanted::Now => None,
+            Wanted::At { deliver_at, .. } => Some((index, deliver_at)),
+        };
+        let mut in_second: BTreeMap<i64, u64> = BTreeMap::new();
+        let delayed = messages.iter().enumerate().filter_map(moment);
+        for (before, (index, at)) in delayed.enumerate().filter(|_| !retry) {
+            let before_in_second = in_second.entry(second_of(at)).or_default();
+            let room = self.has_room(&topic, before as u64);
+            let room = room.and_then(|()| self.has_room_in_second(at, *before_in_second));
+            room.map_err(|why| SendError { index, why })?;
+            *before_in_second += 1;
         }
         if is_new {
             self.put_topic(topic.clone());
@@ -464,14 +506,14 @@ impl Broker {
             }
         }
         if asked.as_level
-            && let Some(level) = schedule::as_level(&message.properties, self.now.wall, &self.config)?
+            && let Some(level) = schedule::as_level(&message.properties, asked.came, &self.config)?
         {
             message.properties.set(property::DELAY, level.to_string());
         }
         // A retry that became a dead letter is not delayed, whatever it asked for.
         let wanted = match asked.retry && topic.name.is_dead_letter() {
             true => Wanted::Now,
-            false => schedule::wanted(&message.properties, self.now.wall, &self.config)?,
+            false => schedule::wanted(&message.properties, asked.came, &self.config)?,
         };
         let queue_id = asked.queue_id.unwrap_or_else(|| self.choose_queue(topic, &message.properties));
         match half {

@@ -21,6 +21,7 @@ mod retain;
 mod retry;
 mod send;
 mod transaction;
+mod written;
 
 use crate::*;
 use bytes::Bytes;
@@ -38,6 +39,8 @@ const BEGIN: i64 = 1_700_000_000_000;
 struct Rig {
     broker: Broker,
     disk: SimDisk,
+    /// What the broker and its work see of the disk.
+    world: std::sync::Arc<dyn env::Disk>,
     now: Now,
     next_id: u64,
     replies: BTreeMap<RequestId, Reply>,
@@ -72,15 +75,21 @@ impl Rig {
     }
 
     fn open(disk: SimDisk, config: Config, now: Now) -> Self {
-        let (broker, _) = Broker::open(std::sync::Arc::new(disk.clone()), config, now).unwrap();
-        let mut rig = Self::of(broker, disk, now);
+        Self::open_on(std::sync::Arc::new(disk.clone()), disk, config, now)
+    }
+
+    /// A broker that sees `disk` through `world`.
+    fn open_on(world: std::sync::Arc<dyn env::Disk>, disk: SimDisk, config: Config, now: Now) -> Self {
+        let (broker, _) = Broker::open(std::sync::Arc::clone(&world), config, now).unwrap();
+        let mut rig = Self { world, ..Self::of(broker, disk, now) };
         rig.turn();
         rig
     }
 
     fn of(broker: Broker, disk: SimDisk, now: Now) -> Self {
         let (replies, notices, held) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { broker, disk, now, next_id: 0, replies, notices, sync: true, held }
+        let world = std::sync::Arc::new(disk.clone());
+        Self { broker, disk, world, now, next_id: 0, replies, notices, sync: true, held }
     }
 
     /// The process ends at once, and starts again `ms` later.
@@ -121,7 +130,7 @@ impl Rig {
         let done = match work {
             Work::Log(journal::Job::Sync(_)) if !self.sync => return self.held.push(work),
             Work::Notify(connection, notice) => return self.notices.push((connection, notice)),
-            work => work.run(&self.disk),
+            work => work.run(&*self.world),
         };
         self.broker.done(self.now, done.expect("work on the disk")).unwrap();
     }

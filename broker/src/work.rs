@@ -9,6 +9,7 @@ use bytes::Bytes;
 use env::Disk;
 use journal::{Extent, Job, JobDone, Kind, ReadError, Reader};
 use model::{ConnectionId, LogOffset};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use timer::{Catalog, Entry, IN_LOG};
 
@@ -69,6 +70,8 @@ pub(crate) enum Wanted {
     Listing(Box<Listing>),
     /// When what waits is due.
     Counting(Box<Counting>),
+    /// How much of what lies in buckets is due in one second.
+    Second(Box<timer::Scan>),
 }
 
 /// What a read gave.
@@ -83,6 +86,7 @@ pub(crate) enum Outcome {
     Bodies(Result<Vec<Bytes>, LookUpError>),
     Listed(Result<Listed, LookUpError>),
     Counted(Result<Counts, LookUpError>),
+    SecondCounted(Result<u64, timer::FileError>),
 }
 
 /// A read, to be run on any thread.
@@ -123,6 +127,14 @@ impl ReadWork {
             }
             Wanted::Listing(listing) => Outcome::Listed(listing.run(&self.reader, disk)),
             Wanted::Counting(counting) => Outcome::Counted(counting.run(disk)),
+            Wanted::Second(scan) => {
+                let mut count = 0;
+                let walked = scan.run(disk, &mut |_| {
+                    count += 1;
+                    ControlFlow::Continue(())
+                });
+                Outcome::SecondCounted(walked.map(|_| count))
+            }
         };
         Done::Read(self.id, ReadDone(outcome))
     }

@@ -1,4 +1,4 @@
-//! What may be asked of the world: a [`Disk`], the [`Clock`] (for the driver only) and a [`Seed`].
+//! What may be asked of the world: a [`Disk`], a [`Seed`]; for the driver only the [`Clock`] and the [real-time class](realtime).
 //!
 //! The engine keeps its files through [`Disk`] alone, so that a simulated disk can lose, tear and fail
 //! what a real one can. A disk is a flat folder of named files: no paths come from outside, a name
@@ -11,6 +11,7 @@ mod clock;
 mod disk;
 mod file_disk;
 mod name;
+pub mod realtime;
 mod seed;
 mod sim_disk;
 mod span;

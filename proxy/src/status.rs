@@ -90,10 +90,12 @@ impl From<SendRefusal> for Refused {
             SendRefusal::GroupUnknown { .. } => Code::ConsumerGroupNotFound,
             SendRefusal::TooManyPending { .. }
             | SendRefusal::TooManyPendingOfTopic { .. }
+            | SendRefusal::TooManyPendingInSecond { .. }
             | SendRefusal::Busy { .. } => Code::TooManyRequests,
             // The client can do nothing about these; what it asked was right.
             SendRefusal::TimerDisabled
             | SendRefusal::DedupKeyUnreadable { .. }
+            | SendRefusal::SecondUncounted { .. }
             | SendRefusal::Unavailable { .. } => Code::InternalServerError,
         };
         Self::new(code, error.to_string())

@@ -138,7 +138,9 @@ fn refused(error: &SendError, is_batch: bool) -> Refused {
         | SendRefusal::TransactionInBatch => ResponseCode::MessageIllegal,
         SendRefusal::TimerDisabled
         | SendRefusal::DedupKeyUnreadable { .. }
+        | SendRefusal::SecondUncounted { .. }
         | SendRefusal::TooManyPending { .. }
+        | SendRefusal::TooManyPendingInSecond { .. }
         | SendRefusal::TooManyPendingOfTopic { .. } => ResponseCode::SystemError,
         SendRefusal::GroupUnknown { .. } => ResponseCode::SubscriptionGroupNotExist,
         SendRefusal::Busy { .. } => ResponseCode::SystemBusy,

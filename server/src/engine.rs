@@ -5,11 +5,12 @@
 //! reads and preparations of files run on threads of their own and come back as input, so that nothing slow
 //! stands between a message's moment and its delivery.
 
+use crate::realtime::{Class, RealTime};
 use broker::{Budget, ChangeInvisible, Recovered, Reply, Request, RequestId, Work};
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use env::{Clock, Disk, FileDisk, SystemClock};
 use journal::Job;
-use model::{GroupName, TopicName};
+use model::{GroupName, Monotonic, TopicName};
 use service::{Input, Local, Node, NodeReply, NodeRequest};
 use std::collections::HashMap;
 use std::io;
@@ -31,6 +32,9 @@ pub enum StartError {
     /// The log is damaged, of a newer format, or cannot be read.
     #[error("opening the log")]
     Log(#[from] journal::OpenError),
+    /// The setting asks for the real-time class, and the system does not permit it.
+    #[error("realtime is on, and the system does not permit it; it takes CAP_SYS_NICE or RLIMIT_RTPRIO")]
+    RealTime(#[source] io::Error),
     /// The system gives no thread.
     #[error("starting a thread")]
     Thread(#[from] io::Error),
@@ -48,7 +52,11 @@ pub struct Engine {
 
 impl Engine {
     /// Opens the log on `disk` and starts the threads.
-    pub fn start(disk: Arc<FileDisk>, config: broker::Config) -> Result<Self, StartError> {
+    pub fn start(
+        disk: Arc<FileDisk>,
+        config: broker::Config,
+        realtime: RealTime,
+    ) -> Result<Self, StartError> {
         let disk: Arc<dyn Disk> = disk;
         let clock = SystemClock;
         let (node, recovered) = Node::open(disk.clone(), config, clock.now())?;
@@ -82,7 +90,16 @@ impl Engine {
             stats: stats_tx,
             topic_changes: topics_tx,
         };
-        threads.push(spawn("engine", move || driver.run(&failed_tx))?);
+        let (entered_tx, entered) = bounded(1);
+        threads.push(spawn("engine", move || {
+            let class = Class::enter(realtime, driver.clock.now().monotonic);
+            let entered = entered_tx.send(class.as_ref().map(|_| ()).map_err(io::Error::kind));
+            if let (Ok(class), Ok(())) = (class, entered) {
+                driver.run(class, &failed_tx);
+            }
+        })?);
+        let entered = entered.recv().expect("the engine's thread tells of its class first");
+        entered.map_err(|kind| StartError::RealTime(kind.into()))?;
         Ok(Self { service: Arc::new(local), recovered, failed, stats, topic_changes, threads })
     }
 
@@ -165,17 +182,21 @@ struct Driver {
 }
 
 impl Driver {
-    fn run(mut self, failed: &watch::Sender<Option<String>>) {
+    fn run(mut self, mut class: Class, failed: &watch::Sender<Option<String>>) {
         // Wake-ups may then be a microsecond late rather than fifty.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1_000));
         while !self.is_finished() {
             let first = self.wait();
-            if let Err(halted) = self.turn(first) {
-                let why =
-                    std::iter::successors(Some(&halted as &dyn std::error::Error), |error| error.source());
-                let why = why.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-                failed.send_replace(Some(why));
-                return;
+            match self.turn(first) {
+                Ok(now) => class.look(now),
+                Err(halted) => {
+                    let why = std::iter::successors(Some(&halted as &dyn std::error::Error), |error| {
+                        error.source()
+                    });
+                    let why = why.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+                    failed.send_replace(Some(why));
+                    return;
+                }
             }
         }
         self.finish();
@@ -196,8 +217,8 @@ impl Driver {
         }
     }
 
-    /// One turn: what has come, the time, one write, work out, answers out.
-    fn turn(&mut self, first: Option<Input>) -> Result<(), broker::Halted> {
+    /// One turn: what has come, the time, one write, work out, answers out. Gives what time it was.
+    fn turn(&mut self, first: Option<Input>) -> Result<Monotonic, broker::Halted> {
         let mut next = first;
         for _ in 0..TURN_MAX {
             let Some(input) = next.take() else { break };
@@ -207,7 +228,8 @@ impl Driver {
         if let Some(input) = next {
             self.take(input)?;
         }
-        self.node.tick(self.clock.now(), Budget::default());
+        let now = self.clock.now();
+        self.node.tick(now, Budget::default());
         self.node.write();
         while let Some(work) = self.node.poll_work() {
             self.hand_out(work);
@@ -218,7 +240,7 @@ impl Driver {
         self.stats.send_replace(self.node.broker().stats());
         let changes = self.node.topic_changes();
         self.topic_changes.send_if_modified(|told| std::mem::replace(told, changes) != changes);
-        Ok(())
+        Ok(now.monotonic)
     }
 
     fn take(&mut self, input: Input) -> Result<(), broker::Halted> {

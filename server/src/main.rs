@@ -15,6 +15,7 @@ mod listen;
 mod logging;
 mod name;
 mod process;
+mod realtime;
 mod registrar;
 mod serve;
 mod settings;

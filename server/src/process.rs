@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 pub const FILE: &str = "settings.toml";
 
 /// The settings that can be changed while the server runs.
-const CHANGEABLE: [&str; 11] = [
+const CHANGEABLE: [&str; 12] = [
     "flush",
     "max_delay",
     "delay_levels",
@@ -30,6 +30,7 @@ const CHANGEABLE: [&str; 11] = [
     "default_queues",
     "pending_max",
     "pending_per_topic_max",
+    "pending_per_second_max",
     "dedup_window",
 ];
 

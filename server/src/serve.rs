@@ -87,7 +87,8 @@ async fn run(settings: &Settings, raw: Raw, began: Instant) -> Result<(), Failur
     let store_host = SocketAddr::new(settings.advertise, port_of(&listeners, Door::Broker));
     let name_server = SocketAddr::new(settings.advertise, port_of(&listeners, Door::NameServer));
     let config = settings.broker(broker_name.clone(), store_host);
-    let engine = Engine::start(Arc::new(disk), config).map_err(|error| not_started(error, &settings.data))?;
+    let engine = Engine::start(Arc::new(disk), config, settings.realtime);
+    let engine = engine.map_err(|error| not_started(error, &settings.data))?;
 
     let told = announcement(settings, &listeners, &tls, engine.recovered(), &raw);
     let ours = Ours {
@@ -236,6 +237,7 @@ impl Settings {
             default_queues: self.default_queues,
             pending_max: self.pending_max,
             pending_per_topic_max: self.pending_per_topic_max,
+            pending_per_second_max: self.pending_per_second_max,
             dedup_window: self.dedup_window,
             log: self.log_files.clone(),
             retention: self.retention,
@@ -257,6 +259,7 @@ impl Settings {
             default_queues: self.default_queues,
             pending_max: self.pending_max,
             pending_per_topic_max: self.pending_per_topic_max,
+            pending_per_second_max: self.pending_per_second_max,
             dedup_window: self.dedup_window,
         }
     }
@@ -321,6 +324,7 @@ fn exit_of_start(error: &StartError) -> Exit {
     match error {
         StartError::Log(OpenError::Corrupt { .. } | OpenError::NewerFormat { .. }) => Exit::Data,
         StartError::Log(OpenError::Io { .. }) | StartError::Thread(_) => Exit::Io,
+        StartError::RealTime(_) => Exit::Settings,
     }
 }
 

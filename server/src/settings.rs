@@ -13,6 +13,7 @@ pub use keys::{ALIASES, KEYS, as_file};
 pub use raw::{Origin, Raw};
 pub use value::name;
 
+use crate::realtime::RealTime;
 use broker::Flush;
 use model::LevelTable;
 use remoting::Network;
@@ -79,6 +80,8 @@ pub struct Settings {
     pub broker_name: Option<String>,
     /// When a send is acknowledged.
     pub flush: Flush,
+    /// Whether the engine's thread runs before all others.
+    pub realtime: RealTime,
     /// The longest delay, in milliseconds.
     pub max_delay_ms: i64,
     /// The delay levels.
@@ -101,6 +104,8 @@ pub struct Settings {
     pub pending_max: Option<u64>,
     /// Messages of one topic that may.
     pub pending_per_topic_max: Option<u64>,
+    /// Messages that may be due within one second.
+    pub pending_per_second_max: Option<u64>,
     /// How long a message keeps its key against doubles after its delivery.
     pub dedup_window: Duration,
     /// How the log is kept.
@@ -241,6 +246,7 @@ impl Settings {
             cluster: read(raw, "cluster", value::name)?,
             name_servers: read(raw, "name_servers", value::addresses)?,
             broker_name: read_optional(raw, "broker_name", value::name)?,
+            realtime: read(raw, "realtime", RealTime::parse)?,
             flush: read(raw, "flush", |text| match text {
                 "sync" => Some(Flush::Sync),
                 "async" => Some(Flush::Async),
@@ -257,6 +263,7 @@ impl Settings {
             default_queues: read(raw, "default_queues", |text| value::number(text, 1, 1024))? as u32,
             pending_max: limit(raw, "pending_max")?,
             pending_per_topic_max: limit(raw, "pending_per_topic_max")?,
+            pending_per_second_max: limit(raw, "pending_per_second_max")?,
             dedup_window: read(raw, "dedup_window", |text| {
                 let ms = value::duration_ms(text).filter(|ms| (1000..=7 * DAY_MS).contains(ms));
                 ms.map(|ms| Duration::from_millis(ms as u64))

@@ -42,6 +42,8 @@ pub struct Outcome {
     pub doubles: u64,
     /// Messages that were told to wait.
     pub listed: u64,
+    /// Of these by a key that they share; the same of those called back and those moved.
+    pub by_word: [u64; 3],
     /// Messages that were acked after a pop.
     pub acked: u64,
     /// Ends of the process or the power.
@@ -61,6 +63,9 @@ impl Outcome {
         self.refused += other.refused;
         self.doubles += other.doubles;
         self.listed += other.listed;
+        for (sum, one) in self.by_word.iter_mut().zip(other.by_word) {
+            *sum += one;
+        }
         self.acked += other.acked;
         self.crashes += other.crashes;
         self.counted.add(&other.counted);
@@ -99,6 +104,7 @@ pub fn run(seed: u64, steps: u64) -> Outcome {
         refused: oracle.refused(),
         doubles: oracle.doubles(),
         listed: workload.listed(),
+        by_word: [workload.listed_of_word(), oracle.by_word().0, oracle.by_word().1],
         acked: oracle.acked(),
         crashes: world.crashes(),
         counted: world.counted(),
@@ -118,7 +124,7 @@ mod tests {
     #[test]
     fn a_run_does_what_it_is_there_for() {
         let mut outcome = Outcome::default();
-        for one in [1, 2, 5, 7].map(|seed| run(seed, 3000)) {
+        for one in [1, 2, 6, 14].map(|seed| run(seed, 3000)) {
             outcome.add(&one);
         }
         assert!(outcome.acknowledged > 1000 && outcome.delivered > 1000, "{outcome:?}");
@@ -128,6 +134,7 @@ mod tests {
             outcome.listed > 500 && outcome.moved > 20 && outcome.refused > 100 && outcome.doubles > 50,
             "{outcome:?}"
         );
+        assert!(outcome.by_word.iter().all(|count| *count > 20), "{outcome:?}");
         assert!(reshaped.bodies > 50 && reshaped.merges > 5, "{outcome:?}");
         assert!(reshaped.splits > 0 && reshaped.rewrites > 0, "{outcome:?}");
         assert!(outcome.acked > 200 && outcome.crashes > 10 && outcome.recalled > 20, "{outcome:?}");

@@ -24,6 +24,8 @@ struct Sent {
     delayed: bool,
     /// Its key against doubles.
     key: Option<String>,
+    /// The words of its `KEYS`.
+    words: Vec<String>,
     /// Those of the key that had been called back when it was sent.
     recalled_before: Vec<String>,
     /// Whether the answer to another one of the key promised that it is there.
@@ -59,6 +61,20 @@ pub struct Pending {
     waits: Vec<(String, u32)>,
 }
 
+/// A request for all messages with a word, that is not answered yet.
+#[derive(Debug)]
+struct ByWord {
+    word: String,
+    /// The new moment; `None` for a recall.
+    to: Option<Timestamp>,
+    /// Those that surely waited when it was asked.
+    waits: BTreeSet<String>,
+    /// Those that had been called back by then.
+    over: BTreeSet<String>,
+    /// Those that were there, and of which no recall had been asked for.
+    untouched: BTreeSet<String>,
+}
+
 /// Knows what was promised, and watches.
 pub struct Oracle {
     seed: u64,
@@ -82,6 +98,14 @@ pub struct Oracle {
     doubles: u64,
     /// By their keys against doubles.
     keyed: BTreeMap<String, Vec<String>>,
+    /// By the words of their `KEYS`.
+    worded: BTreeMap<String, Vec<String>>,
+    /// Words by which messages are being called back or moved: for each request, to when they are moved.
+    by_word: BTreeMap<u64, ByWord>,
+    /// How many such requests there were.
+    by_words: u64,
+    recalled_by_word: u64,
+    moved_by_word: u64,
     delivered: u64,
     /// How long a message can be read at least, in ms.
     kept_ms: i64,
@@ -115,6 +139,11 @@ impl Oracle {
             refused: 0,
             doubles: 0,
             keyed: BTreeMap::new(),
+            worded: BTreeMap::new(),
+            by_word: BTreeMap::new(),
+            by_words: 0,
+            recalled_by_word: 0,
+            moved_by_word: 0,
             delivered: 0,
             kept_ms,
             window_ms,
@@ -131,7 +160,14 @@ impl Oracle {
     }
 
     /// A send begins: the message is due no earlier than `due`.
-    pub fn sends(&mut self, body: &str, due: Timestamp, delayed: bool, key: Option<&str>) {
+    pub fn sends(
+        &mut self,
+        body: &str,
+        due: Timestamp,
+        delayed: bool,
+        key: Option<&str>,
+        words: Vec<String>,
+    ) {
         let same = key.map(|key| self.keyed.entry(key.to_owned()).or_default());
         let is_recalled =
             |body: &&String| self.sent.get(*body).is_some_and(|sent| sent.recall == Recall::Recalled);
@@ -147,6 +183,7 @@ impl Oracle {
             over: false,
             delayed,
             key: key.map(str::to_owned),
+            words: words.clone(),
             recalled_before,
             told: false,
             acknowledged: None,
@@ -157,6 +194,15 @@ impl Oracle {
         };
         self.ahead.insert((due, body.to_owned()));
         assert!(self.sent.insert(body.to_owned(), sent).is_none(), "bodies are names");
+        // What is being looked for by a word may find it.
+        let finds = |by: &&ByWord| words.contains(&by.word);
+        let finds: Vec<Option<Timestamp>> = self.by_word.values().filter(finds).map(|by| by.to).collect();
+        for to in finds {
+            self.may_be_found(body, to);
+        }
+        for word in words {
+            self.worded.entry(word).or_default().push(body.to_owned());
+        }
     }
 
     /// A send was acknowledged, with its record at `log_offset`.
@@ -218,6 +264,9 @@ impl Oracle {
 
     fn remove(&mut self, body: &str) -> Sent {
         let sent = self.sent.remove(body).expect("it was sent");
+        for word in &sent.words {
+            self.worded.get_mut(word).expect("it has the word").retain(|other| other != body);
+        }
         self.ahead.remove(&(sent.due, body.to_owned()));
         sent
     }
@@ -233,7 +282,8 @@ impl Oracle {
         self.now = now;
         while self.ahead.first().is_some_and(|(due, _)| *due <= now) {
             let (_, body) = self.ahead.pop_first().expect("there is one");
-            let sent = self.sent.get_mut(&body).expect("it was sent");
+            // One that was moved by a word may have turned out not to be stored.
+            let Some(sent) = self.sent.get_mut(&body) else { continue };
             if sent.due <= now {
                 sent.aged_from.get_or_insert(now);
             }
@@ -373,6 +423,114 @@ impl Oracle {
         }
     }
 
+    /// All messages with a word are called back, or moved to another moment. Gives the request a number, or `None` where
+    /// one of them is being moved: one answer at a time is waited for.
+    pub fn asks_by_word(&mut self, word: &str, to: Option<Timestamp>) -> Option<u64> {
+        let bodies = self.worded.get(word).cloned().unwrap_or_default();
+        if to.is_some() && bodies.iter().any(|body| self.sent[body].moving) {
+            return None;
+        }
+        let surely = |body: &&String| self.surely_waits(&self.sent[*body]);
+        let waits = bodies.iter().filter(surely).cloned().collect();
+        let over = |body: &&String| self.sent[*body].recall == Recall::Recalled;
+        let over = bodies.iter().filter(over).cloned().collect();
+        let untouched = |body: &&String| {
+            let sent = &self.sent[*body];
+            sent.acknowledged.is_some() && sent.recalls == 0
+        };
+        let untouched = bodies.iter().filter(untouched).cloned().collect();
+        for body in &bodies {
+            self.may_be_found(body, to);
+        }
+        self.by_words += 1;
+        self.by_word.insert(self.by_words, ByWord { word: word.to_owned(), to, waits, over, untouched });
+        Some(self.by_words)
+    }
+
+    fn may_be_found(&mut self, body: &str, to: Option<Timestamp>) {
+        match to {
+            Some(to) => self.asks_move(body, to),
+            None => drop(self.asks_recall(body)),
+        }
+    }
+
+    /// A recall by a word was answered: with the ids of what was called back, and whether more may wait; or refused.
+    pub fn answers_recall_by_word(&mut self, number: u64, answer: Option<&RecalledByKey>, durable: bool) {
+        let seed = self.seed();
+        let by = self.by_word.remove(&number).expect("asked once");
+        let Some(answer) = answer else { return };
+        let recalled = self.of_ids(&by.word, answer.recalled.iter().map(String::as_str));
+        for body in &recalled {
+            assert!(!by.over.contains(body), "{seed}: {body} was called back twice");
+            self.recalled_by_word += 1;
+            self.answers_recall(body, Recalled::Recalled, durable);
+        }
+        for body in by.waits.iter().filter(|body| !answer.more && !recalled.contains(*body)) {
+            let sent = &self.sent[body];
+            // Unless another recall was the first.
+            let waits = sent.recalls == 1 && !sent.unsafe_still && sent.due > self.latest;
+            assert!(!waits, "{seed}: {body} waits, and a recall by its key {} does not find it", by.word);
+        }
+        // What it did not call back is promised as before.
+        for body in by.untouched.iter().filter(|body| !recalled.contains(*body)) {
+            let sent = self.sent.get_mut(body).expect("it was sent");
+            if sent.recalls == 1 {
+                (sent.recall, sent.recalls) = (Recall::None, 0);
+            }
+        }
+    }
+
+    /// Another moment for all with a word was answered, or refused and then `None`.
+    pub fn answers_move_by_word(&mut self, number: u64, answer: Option<&Rescheduled>, durable: bool) {
+        let by = self.by_word.remove(&number).expect("asked once");
+        let ids = answer.iter().flat_map(|answer| &answer.moved).map(|moved| moved.unique_key.as_str());
+        let moved = self.of_ids(&by.word, ids);
+        self.moved_by_word += moved.len() as u64;
+        for body in self.worded.get(&by.word).cloned().unwrap_or_default() {
+            let of_one = answer.map(|answer| {
+                let mut of_one = answer.clone();
+                of_one.moved.retain(|moved| body.starts_with(&format!("{} ", moved.unique_key)));
+                of_one
+            });
+            // More may wait, and what came later need not have been found.
+            let is_promised = by.waits.contains(&body) && answer.is_some_and(|answer| answer.older.is_none());
+            let told = of_one.as_ref().filter(|_| is_promised || moved.contains(&body));
+            self.answers_move(&body, told, durable);
+        }
+    }
+
+    /// The messages of these ids, all of which have the word, each once.
+    fn of_ids<'a>(&self, word: &str, ids: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
+        let seed = self.seed();
+        let mut found = BTreeSet::new();
+        for id in ids {
+            let name = format!("{id} ");
+            let mut same = self.worded.get(word).into_iter().flatten();
+            let body = same.find(|body| body.starts_with(&name));
+            let body =
+                body.unwrap_or_else(|| panic!("{seed}: {id} is found by {word}, which it does not have"));
+            assert!(found.insert(body.clone()), "{seed}: {id} is told twice");
+        }
+        found
+    }
+
+    /// Messages called back, and moved, by a key that they share.
+    pub fn by_word(&self) -> (u64, u64) {
+        (self.recalled_by_word, self.moved_by_word)
+    }
+
+    /// What is known now of the messages with a word, as [`Self::asks_pending`].
+    pub fn asks_pending_of(&self, word: &str) -> Pending {
+        let mut asked = self.asks_pending();
+        asked.waits.retain(|(body, _)| self.has_word(body, word));
+        asked
+    }
+
+    /// Whether a message has a word.
+    pub fn has_word(&self, body: &str, word: &str) -> bool {
+        self.sent[body].words.iter().any(|has| has == word)
+    }
+
     /// A message was read from a queue.
     pub fn reads(&mut self, queue: u32, bytes: &Bytes) {
         let view =
@@ -484,6 +642,7 @@ impl Oracle {
     /// The process or the power ended.
     pub fn crashed(&mut self, how: Downtime) {
         self.sent.values_mut().for_each(|sent| sent.moving = false);
+        self.by_word.clear();
         if how == Downtime::PowerLoss {
             // Deliveries and acks of the last moment may be repeated, at other places.
             self.read.clear();

@@ -30,6 +30,9 @@ enum Asked {
     /// And whether it had been called back by then.
     RecallByKey(String, bool),
     Reschedule(String),
+    /// By a word, of which the oracle knows by this number.
+    RecallByWord(u64),
+    RescheduleByWord(u64),
     Page,
     Count(Pending),
     /// The same by a histogram, while nothing comes.
@@ -60,6 +63,8 @@ pub struct Workload {
     handles: Vec<(String, String)>,
     /// How many keys against doubles there are.
     keys: u64,
+    /// How many words there are that messages share.
+    words: u64,
     /// All of the queues, while they are read from the beginning to the end.
     whole: Option<BTreeMap<u32, Vec<Bytes>>>,
     delay_max_ms: u64,
@@ -67,6 +72,8 @@ pub struct Workload {
     pages: Option<Pages>,
     /// Messages told to wait, ever.
     listed: u64,
+    /// Of these by a word.
+    listed_of_word: u64,
     /// Messages that the last histogram told of.
     counted: u64,
 }
@@ -86,9 +93,11 @@ impl Workload {
             whole: None,
             pages: None,
             listed: 0,
+            listed_of_word: 0,
             counted: 0,
             delay_max_ms: 10_u64.pow(1 + dice.below(9) as u32),
             keys: 1 + dice.below(30),
+            words: 1 + dice.below(40),
         }
     }
 
@@ -100,6 +109,7 @@ impl Workload {
             6 => self.pop(world, dice),
             7 if dice.chance(0.3) => self.look(world, dice, oracle),
             7 if dice.chance(0.3) => self.reschedule(world, dice, oracle),
+            7 if dice.chance(0.15) => self.by_word(world, dice, oracle),
             7 => self.recall(world, dice, oracle),
             _ => self.ack(world, dice),
         }
@@ -123,9 +133,12 @@ impl Workload {
             }
         };
         let key = dice.chance(0.2).then(|| format!("key {}", dice.below(self.keys)));
-        oracle.sends(&body, Timestamp::from_millis(due), due > now, key.as_deref());
-        // The first of a key is told by its id.
-        let id = key.is_some().then(|| ("UNIQ_KEY", self.next_body.to_string()));
+        let words: BTreeSet<String> = (0..dice.below(3)).map(|_| self.word(dice)).collect();
+        let words: Vec<String> = words.into_iter().collect();
+        // The first of a key is told by its id, and so is what is found by a word.
+        let id = (key.is_some() || !words.is_empty()).then(|| ("UNIQ_KEY", self.next_body.to_string()));
+        let keys = (!words.is_empty()).then(|| ("KEYS", words.join(" ")));
+        oracle.sends(&body, Timestamp::from_millis(due), due > now, key.as_deref(), words);
         let key = key.map(|key| ("DUEMQ_DEDUP_KEY", key));
         let message = Message {
             flag: 0,
@@ -134,7 +147,7 @@ impl Workload {
             born_host: "127.0.0.1:1".parse().expect("an address"),
             reconsume_times: 0,
             prepared_transaction_offset: 0,
-            properties: property.into_iter().chain(key).chain(id).collect(),
+            properties: property.into_iter().chain(key).chain(id).chain(keys).collect(),
             body: Bytes::copy_from_slice(body.as_bytes()),
         };
         let ask = Send {
@@ -212,9 +225,36 @@ impl Workload {
         self.listed
     }
 
+    /// Of these by a key that they share.
+    pub fn listed_of_word(&self) -> u64 {
+        self.listed_of_word
+    }
+
+    fn word(&self, dice: &mut Seed) -> String {
+        format!("word-{}", dice.below(self.words))
+    }
+
+    /// Calls all messages of a key back that they share, or gives them another moment.
+    fn by_word(&mut self, world: &mut World, dice: &mut Seed, oracle: &mut Oracle) {
+        let (topic, key) = (self.topic.clone(), self.word(dice));
+        if dice.chance(0.3) {
+            let number = oracle.asks_by_word(&key, None).expect("a recall may always be asked for");
+            let id = world.ask(RecallByKey { topic, key, unique: false });
+            self.asked.insert(id, Asked::RecallByWord(number));
+            return;
+        }
+        let ahead = dice.below(self.delay_max_ms) as i64 - if dice.chance(0.2) { 5000 } else { 0 };
+        let deliver_at = Timestamp::from_millis(world.now().wall.as_millis() + ahead);
+        if let Some(number) = oracle.asks_by_word(&key, Some(deliver_at)) {
+            let to = NewMoment::At(deliver_at);
+            let id = world.ask(Reschedule { topic, key, unique: false, to, before: None });
+            self.asked.insert(id, Asked::RescheduleByWord(number));
+        }
+    }
+
     /// The operator counts what waits, or begins to look through it.
     fn look(&mut self, world: &mut World, dice: &mut Seed, oracle: &Oracle) {
-        match dice.below(4) {
+        match dice.below(5) {
             0 => {
                 let id = world.ask(CountPending);
                 self.asked.insert(id, Asked::Count(oracle.asks_pending()));
@@ -224,7 +264,11 @@ impl Workload {
                 self.asked.insert(id, Asked::Count(oracle.asks_pending()));
             }
             _ if self.pages.is_none() => {
-                let which = if dice.chance(0.5) { Which::All } else { Which::Topic(self.topic.clone()) };
+                let which = match dice.below(3) {
+                    0 => Which::All,
+                    1 => Which::Topic(self.topic.clone()),
+                    _ => Which::Key { topic: self.topic.clone(), key: self.word(dice) },
+                };
                 let max = 1 + dice.below(40) as u32;
                 self.begin_pages(which, max, world, oracle);
             }
@@ -234,10 +278,14 @@ impl Workload {
 
     fn begin_pages(&mut self, which: Which, max: u32, world: &mut World, oracle: &Oracle) {
         let (from, until) = (Timestamp::from_millis(0), Timestamp::from_millis(i64::MAX));
+        let asked = match &which {
+            Which::Key { key, .. } => oracle.asks_pending_of(key),
+            Which::All | Which::Topic(_) => oracle.asks_pending(),
+        };
         let ask = ListPending { which, from, until, after: None, max };
         let id = world.ask(ask.clone());
         self.asked.insert(id, Asked::Page);
-        self.pages = Some(Pages { asked: oracle.asks_pending(), seen: BTreeSet::new(), last: None, ask });
+        self.pages = Some(Pages { asked, seen: BTreeSet::new(), last: None, ask });
     }
 
     /// A page has come: what it tells is true, and the next one is wanted.
@@ -247,9 +295,14 @@ impl Workload {
             let body = oracle.sees_pending(&pages.asked, message.place.deliver_at, &message.bytes);
             let in_order = pages.last.replace(message.place).is_none_or(|last| last < message.place);
             assert!(in_order, "{}: {body} is told out of order", oracle.seed());
+            if let Which::Key { key, .. } = &pages.ask.which {
+                assert!(oracle.has_word(&body, key), "{}: {body} is told to have {key}", oracle.seed());
+                self.listed_of_word += 1;
+            }
             pages.seen.insert(body);
             self.listed += 1;
         }
+        assert!(!page.is_cut, "{}: few enough are told all", oracle.seed());
         if page.next.is_some() {
             pages.ask.after = page.next;
             return Some(pages.ask.clone());
@@ -384,6 +437,12 @@ impl Workload {
             (Asked::Reschedule(body), Reply::Reschedule(answer)) => {
                 oracle.answers_move(&body, answer.as_ref().ok(), durable);
             }
+            (Asked::RecallByWord(number), Reply::RecallByKey(answer)) => {
+                oracle.answers_recall_by_word(number, answer.as_ref().ok(), durable);
+            }
+            (Asked::RescheduleByWord(number), Reply::Reschedule(answer)) => {
+                oracle.answers_move_by_word(number, answer.as_ref().ok(), durable);
+            }
             (Asked::RecallByKey(body, over), Reply::RecallByKey(Ok(answer))) => {
                 oracle.answers_recall_by_key(&body, over, &answer, durable);
             }
@@ -497,7 +556,12 @@ impl Workload {
 }
 
 fn is_over_limit(why: &SendRefusal) -> bool {
-    matches!(why, SendRefusal::TooManyPending { .. } | SendRefusal::TooManyPendingOfTopic { .. })
+    matches!(
+        why,
+        SendRefusal::TooManyPending { .. }
+            | SendRefusal::TooManyPendingOfTopic { .. }
+            | SendRefusal::TooManyPendingInSecond { .. }
+    )
 }
 
 fn histogram(width_ms: u64) -> GetHistogram {

@@ -89,6 +89,9 @@ fn config(dice: &mut Seed) -> Config {
     if dice.chance(0.15) {
         config.pending_per_topic_max = Some(1 + dice.below(60));
     }
+    if dice.chance(0.15) {
+        config.pending_per_second_max = Some(1 + dice.below(10));
+    }
     config.dedup_window = Duration::from_millis(10_u64.pow(1 + dice.below(8) as u32));
     config.checkpoint_bytes = 2048 << dice.below(8);
     config.checkpoint_entries = 1 + dice.below(200) as usize;

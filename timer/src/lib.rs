@@ -37,6 +37,7 @@ mod occupancy;
 mod pile;
 mod run;
 mod scan;
+mod seconds;
 mod slab;
 mod spill;
 mod window;
@@ -53,10 +54,12 @@ pub use entry::{Entry, FIRST, IN_LOG, Key};
 pub use error::FileError;
 pub use load::{LoadDone, LoadJob};
 pub use scan::{Range, Scan};
+pub use seconds::InSecond;
 pub use spill::{Cut, InLog, Reshaped, Shape, Spilt};
 
 use buckets::Buckets;
 use memory::Memory;
+use seconds::{Seconds, second_of};
 
 /// Looks in the buckets for the entry of that moment and place; `None` where it is not there, or is known to
 /// wait no longer since before the checkpoint that `catalog` is of. Blocks.
@@ -120,6 +123,8 @@ pub struct Timer {
     /// How many are pending, by topic and level. No line says zero.
     counts: BTreeMap<(TopicId, u8), u64>,
     len: u64,
+    /// How many are due in each second, where that is wanted.
+    seconds: Option<Seconds>,
     shape: Shape,
 }
 
@@ -147,6 +152,7 @@ impl Timer {
             standing: checkpoint,
             len: counts.values().sum(),
             counts,
+            seconds: None,
             shape: Shape::default(),
         }
     }
@@ -192,7 +198,7 @@ impl Timer {
             self.memory.take_before(until, bound, budget, &mut due);
             for entry in &due[before..] {
                 self.buckets.note_removed(entry.key());
-                self.count_out(entry.topic, entry.level);
+                self.count_out(entry.key(), entry.topic, entry.level);
             }
             if bound.is_none() {
                 break;
@@ -219,7 +225,7 @@ impl Timer {
             }
             if self.counts.contains_key(&(first.topic, first.level)) {
                 self.buckets.note_removed(first.key());
-                self.count_out(first.topic, first.level);
+                self.count_out(first.key(), first.topic, first.level);
                 due.push(first);
             }
         }
@@ -279,7 +285,7 @@ impl Timer {
             self.buckets.remove(key).filter(|entry| self.counts.contains_key(&(entry.topic, entry.level)));
         let entry = self.memory.remove(deliver_at, log_offset).or(loaded)?;
         self.buckets.note_removed(key);
-        self.count_out(entry.topic, entry.level);
+        self.count_out(key, entry.topic, entry.level);
         Some(entry)
     }
 
@@ -300,7 +306,7 @@ impl Timer {
             return Ok(None);
         }
         self.buckets.note_removed(entry.key());
-        self.count_out(entry.topic, entry.level);
+        self.count_out(entry.key(), entry.topic, entry.level);
         Ok(Some(*entry))
     }
 
@@ -309,7 +315,7 @@ impl Timer {
     pub fn replay_removed(&mut self, key: Key, topic: TopicId, level: u8) {
         self.buckets.note_removed(key);
         if self.counts.contains_key(&(topic, level)) {
-            self.count_out(topic, level);
+            self.count_out(key, topic, level);
         }
     }
 
@@ -335,15 +341,19 @@ impl Timer {
         // What is older lies in a file as well.
         here.retain(|entry| entry.log_offset >= self.standing);
         here.extend(taken);
+        Scan::new(range, here, self.on_disk(range.from, range.until), most)
+    }
+
+    /// What is to be known for a look into files at what is due in that time.
+    fn on_disk(&self, from: Timestamp, until: Timestamp) -> scan::OnDisk {
         let floor = self.floor();
-        let from = range.from.max(floor.unwrap_or(range.from));
-        let on_disk = scan::OnDisk {
+        let from = from.max(floor.unwrap_or(from));
+        scan::OnDisk {
             catalog: Arc::clone(self.buckets.catalog()),
             floor,
-            removed: self.buckets.removed_within(from, range.until),
+            removed: self.buckets.removed_within(from, until),
             topics: self.counts.keys().map(|(topic, _)| *topic).collect(),
-        };
-        Scan::new(range, here, on_disk, most)
+        }
     }
 
     /// Where the log's last checkpoint was: what came before it lies in buckets.
@@ -381,6 +391,52 @@ impl Timer {
         self.counts.iter().map(|(&(topic, level), &count)| (topic, level, count))
     }
 
+    /// Says whether it is counted how many are due in each second. To begin looks at every entry in memory.
+    pub fn count_seconds(&mut self, wanted: bool) {
+        if wanted == self.seconds.is_some() {
+            return;
+        }
+        self.seconds = wanted.then(Seconds::default);
+        if wanted {
+            let (from, until) = (Timestamp::from_millis(i64::MIN), Timestamp::from_millis(i64::MAX));
+            for entry in self.memory.within(from, until) {
+                // What is older lies in a file as well.
+                if entry.log_offset >= self.standing {
+                    self.count_second_of(entry.key(), 1);
+                }
+            }
+        }
+    }
+
+    /// How many are due in the second that `at` lies in, that is, wait for it still. `None` where it is not counted.
+    ///
+    /// Of what has come since the last checkpoint that is always known. Of what is older it is known where it was
+    /// counted ([`Self::count_second`]), or where no bucket holds any of it.
+    pub fn due_in_second(&self, at: Timestamp) -> Option<InSecond> {
+        let most = self.catalog().bucket_of(at).map_or(0, |bucket| bucket.entries);
+        Some(self.seconds.as_ref()?.get(second_of(at), most))
+    }
+
+    /// A look at what lies in files and is due in the second that `at` lies in, for any thread. How many it found goes
+    /// to [`Self::second_counted`].
+    pub fn count_second(&mut self, at: Timestamp) -> Scan {
+        let second = second_of(at);
+        if let Some(seconds) = &mut self.seconds {
+            seconds.begin(second);
+        }
+        let from = Timestamp::from_millis(second.saturating_mul(1000));
+        let until = Timestamp::from_millis(second.saturating_mul(1000).saturating_add(999));
+        let range = Range { from, until, after: None, topic: None };
+        Scan::new(range, Vec::new(), self.on_disk(from, until), usize::MAX)
+    }
+
+    /// So many of the second that `at` lies in were found, in the buckets as the last checkpoint left them.
+    pub fn second_counted(&mut self, at: Timestamp, count: u64) {
+        if let Some(seconds) = &mut self.seconds {
+            seconds.counted(second_of(at), count);
+        }
+    }
+
     /// How many are due at `now`: of those that are in memory or loaded, and at most so many of the others.
     pub fn overdue(&self, now: Timestamp) -> u64 {
         let here = self.due_within(now, usize::MAX).len() as u64;
@@ -409,6 +465,9 @@ impl Timer {
             self.counts.remove(&(topic, level));
             self.len -= count;
         }
+        if self.seconds.take().is_some() {
+            self.count_seconds(true);
+        }
         dropped
     }
 
@@ -422,6 +481,7 @@ impl Timer {
         let next = self.now.checked_add_millis(1).unwrap_or(self.now);
         let before = (floor.map_or(next, |floor| floor.min(next)), LogOffset(0));
         self.memory.freeze();
+        self.seconds.iter_mut().for_each(Seconds::freeze);
         Cut {
             at,
             since: std::mem::replace(&mut self.checkpoint, at),
@@ -439,6 +499,7 @@ impl Timer {
     pub fn commit(&mut self, catalog: Arc<Catalog>) {
         self.buckets.commit(catalog, self.now);
         self.standing = self.checkpoint;
+        self.seconds.iter_mut().for_each(Seconds::commit);
         let buckets = &self.buckets;
         self.memory.forget_frozen(|begin| buckets.keeps(begin));
     }
@@ -452,6 +513,7 @@ impl Timer {
         self.checkpoint = cut.since;
         self.buckets.melt();
         self.memory.melt_frozen();
+        self.seconds.iter_mut().for_each(Seconds::melt);
     }
 
     /// A moment before which nothing waits.
@@ -462,10 +524,18 @@ impl Timer {
     fn count_in(&mut self, entry: &Entry) {
         *self.counts.entry((entry.topic, entry.level)).or_default() += 1;
         self.len += 1;
+        self.count_second_of(entry.key(), 1);
     }
 
-    fn count_out(&mut self, topic: TopicId, level: u8) {
+    fn count_second_of(&mut self, key: Key, change: i64) {
+        if let Some(seconds) = &mut self.seconds {
+            seconds.count(key, self.standing, self.checkpoint, change);
+        }
+    }
+
+    fn count_out(&mut self, key: Key, topic: TopicId, level: u8) {
         self.len -= 1;
+        self.count_second_of(key, -1);
         let pending = self
             .counts
             .get_mut(&(topic, level))

@@ -301,6 +301,7 @@ fn changed_settings_hold_from_then_on() {
         default_queues: 4,
         pending_max: None,
         pending_per_topic_max: None,
+        pending_per_second_max: None,
         dedup_window: config.dedup_window,
     });
     let refused = |sent: Result<Vec<Sent>, SendError>| sent.is_err();

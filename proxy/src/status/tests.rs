@@ -38,6 +38,11 @@ fn refusals_of_the_broker_have_the_codes_that_clients_act_on() {
     assert_eq!(send(SendRefusal::Busy { what: "x" }), Code::TooManyRequests);
     assert_eq!(send(SendRefusal::TimerDisabled), Code::InternalServerError);
     assert_eq!(send(SendRefusal::TooManyPending { pending: 5, limit: 5 }), Code::TooManyRequests);
+    let second = model::Timestamp::from_millis(0);
+    assert_eq!(
+        send(SendRefusal::TooManyPendingInSecond { second, pending: 5, limit: 5 }),
+        Code::TooManyRequests
+    );
     assert_eq!(
         Refused::from(PopError::from(broker::ParkedFull { unit: "requests", parked: 1, limit: 1 })).code,
         Code::TooManyRequests

@@ -84,9 +84,10 @@ async fn beyond_a_limit_on_what_waits_a_call_is_refused_whole_with_the_limit() {
         default_queues: 8,
         pending_max: Some(2),
         pending_per_topic_max: None,
+        pending_per_second_max: None,
         dedup_window: Duration::from_secs(1),
     };
-    world.service.ask(limits).await.unwrap();
+    world.service.ask(limits.clone()).await.unwrap();
     let due = EPOCH + 60_000;
     assert_eq!(world.send(vec![delayed("a", due)]).await.status.unwrap().code(), Code::Ok);
     let refused = world.send(vec![delayed("b", due), delayed("c", due)]).await;
@@ -97,6 +98,15 @@ async fn beyond_a_limit_on_what_waits_a_call_is_refused_whole_with_the_limit() {
     assert_eq!(world.send(vec![delayed("d", due)]).await.status.unwrap().code(), Code::Ok);
     world.advance(Duration::from_secs(60)).await;
     assert_eq!(bodies(&world.receive(receive()).await.1), ["a", "d"]);
+    let limits = broker::Configure { pending_max: None, pending_per_second_max: Some(1), ..limits };
+    world.service.ask(limits).await.unwrap();
+    let due = EPOCH + 120_000;
+    assert_eq!(world.send(vec![delayed("e", due)]).await.status.unwrap().code(), Code::Ok);
+    let status = world.send(vec![delayed("f", due + 999)]).await.status.unwrap();
+    let told = format!(
+        "timer message is under flow control: 1 due in the second from {due}, the limit pending_per_second_max is 1"
+    );
+    assert_eq!((status.code(), status.message), (Code::TooManyRequests, told));
 }
 
 #[tokio::test]

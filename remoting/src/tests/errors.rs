@@ -121,6 +121,21 @@ async fn beyond_a_limit_on_what_waits_a_delayed_message_is_refused_with_the_limi
 }
 
 #[tokio::test(start_paused = true)]
+async fn beyond_the_limit_of_a_second_a_delayed_message_is_refused_with_the_limit() {
+    let server = Server::start_with(Settings::new(store_host()), |config| {
+        config.pending_per_second_max = Some(1);
+    });
+    let mut client = server.connect();
+    let at = BEGIN_MS + 60_000;
+    let due = |ms: i64| send("T", b"body", &[("TIMER_DELIVER_MS", &(at + ms).to_string())]);
+    client.ask_for(ResponseCode::Success, due(0)).await;
+    let told = format!("1 due in the second from {at}, the limit pending_per_second_max is 1");
+    refused(&mut client, ResponseCode::SystemError, due(999), &told).await;
+    client.ask_for(ResponseCode::Success, due(1000)).await;
+    assert_eq!(server.stats().pending, 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn on_a_port_that_checks_kinds_a_delay_needs_a_topic_that_takes_it() {
     let mut settings = Settings::new(store_host());
     settings.check_kind = true;

@@ -316,6 +316,7 @@ impl Process for Fake {
                 default_queues: 8,
                 pending_max: None,
                 pending_per_topic_max: None,
+                pending_per_second_max: None,
                 dedup_window: Duration::from_secs(1),
             }),
             "data" => Err(ChangeError::Fixed { name }),

@@ -82,6 +82,7 @@ fn every_setting_that_can_change_while_it_runs_is_the_same_after_a_restart() {
         ("defaultTopicQueueNums", "3"),
         ("pending_max", "1000000"),
         ("pending_per_topic_max", "1000"),
+        ("timerCongestNumEachSlot", "500"),
         ("dedup_window", "1m"),
     ];
     let keys: Vec<&str> = changes.iter().map(|(name, _)| key_of(name).unwrap()).collect();
@@ -100,6 +101,7 @@ fn every_setting_that_can_change_while_it_runs_is_the_same_after_a_restart() {
         );
         assert_eq!((now.auto_create_topics, now.auto_create_groups, now.default_queues), (false, false, 3));
         assert_eq!((now.pending_max, now.pending_per_topic_max), (Some(1_000_000), Some(1000)));
+        assert_eq!(now.pending_per_second_max, Some(500));
         assert_eq!(now.dedup_window, std::time::Duration::from_mins(1));
     }
 }

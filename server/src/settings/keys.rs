@@ -84,6 +84,13 @@ pub const KEYS: &[Key] = &[
         meaning: "when a send is acknowledged",
     },
     Key {
+        name: "realtime",
+        default: "off",
+        wanted: "auto (where the system permits it), on (or the server does not start) or off",
+        meaning: "whether the engine's thread is in the system's real-time class, so that other programs do not make \
+         messages late; while it uses most of a processor it is in the usual class",
+    },
+    Key {
         name: "max_delay",
         default: "3653d",
         wanted: "a duration from 1s to 36500d, such as 30s, 15m, 2h or 90d",
@@ -119,6 +126,12 @@ pub const KEYS: &[Key] = &[
         default: "0",
         wanted: "a number from 1 on, or 0 for no limit",
         meaning: "the same, of one topic",
+    },
+    Key {
+        name: "pending_per_second_max",
+        default: "0",
+        wanted: "a number from 1 on, or 0 for no limit",
+        meaning: "the same, of those that are due within one second of the clock",
     },
     Key {
         name: "dedup_window",
@@ -276,6 +289,15 @@ fn show_seconds(value: &str) -> String {
     super::value::duration_ms(value).map_or_else(|| value.to_owned(), |ms| (ms / 1000).to_string())
 }
 
+/// RocketMQ's word for no limit is the largest number.
+fn no_limit(value: &str) -> String {
+    if value == "2147483647" { "0".to_owned() } else { value.to_owned() }
+}
+
+fn show_no_limit(value: &str) -> String {
+    if value == "0" { "2147483647".to_owned() } else { value.to_owned() }
+}
+
 fn show_bytes(value: &str) -> String {
     super::value::bytes(value, 0, u64::MAX).map_or_else(|| value.to_owned(), |bytes| bytes.to_string())
 }
@@ -295,6 +317,12 @@ pub const ALIASES: &[Alias] = &[
     Alias { name: "messageDelayLevel", key: "delay_levels", translate: same, show: same },
     Alias { name: "useDelayLevel", key: "use_delay_level", translate: same, show: same },
     Alias { name: "enableTopicMessageTypeCheck", key: "check_message_types", translate: same, show: same },
+    Alias {
+        name: "timerCongestNumEachSlot",
+        key: "pending_per_second_max",
+        translate: no_limit,
+        show: show_no_limit,
+    },
     Alias { name: "timerWheelEnable", key: "timer", translate: same, show: same },
     Alias { name: "maxMessageSize", key: "max_body_bytes", translate: same, show: show_bytes },
     Alias { name: "autoCreateTopicEnable", key: "auto_create_topics", translate: same, show: same },

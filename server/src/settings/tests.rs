@@ -28,6 +28,7 @@ fn nothing_written_is_a_server_on_loopback_that_syncs() {
     assert_eq!(settings.max_body_bytes, 4 << 20);
     assert_eq!(settings.default_queues, 8);
     assert_eq!((settings.pending_max, settings.pending_per_topic_max), (None, None));
+    assert_eq!(settings.pending_per_second_max, None);
     assert_eq!(settings.dedup_window, Duration::from_mins(10));
     assert_eq!((settings.retention, settings.retention_bytes), (Duration::from_hours(72), None));
     assert!(settings.timer_enabled && settings.auto_create_topics && settings.auto_create_groups);
@@ -68,6 +69,7 @@ fn each_bad_value_is_refused_with_its_key_value_and_range() {
         ("cluster", "two words", "letters, digits"),
         ("broker_name", "a b", "letters, digits"),
         ("flush", "never", "sync"),
+        ("realtime", "yes", "auto"),
         ("max_delay", "0s", "1s to 36500d"),
         ("max_delay", "9223372036854775807d", "1s to 36500d"),
         ("max_delay", "5 parsecs", "1s to 36500d"),
@@ -81,6 +83,7 @@ fn each_bad_value_is_refused_with_its_key_value_and_range() {
         ("pending_max", "-1", "1 on"),
         ("dedup_window", "8d", "1s to 7d"),
         ("pending_per_topic_max", "many", "1 on"),
+        ("pending_per_second_max", "1.5", "1 on"),
         ("retention", "30s", "1m to 36500d"),
         ("retention_bytes", "1MiB", "64MiB"),
         ("log_segment_bytes", "1048577", "multiple of 8"),

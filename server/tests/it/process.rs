@@ -99,10 +99,15 @@ impl Server {
         (status.code(), said)
     }
 
+    /// Asks it to end, and waits for that: as [`Self::ended`].
+    pub fn stopped(self) -> (Option<i32>, String) {
+        self.signal(rustix::process::Signal::TERM);
+        self.ended()
+    }
+
     /// Ends it in good order.
     pub fn stop(self) {
-        self.signal(rustix::process::Signal::TERM);
-        let (code, said) = self.ended();
+        let (code, said) = self.stopped();
         assert_eq!(code, Some(0), "{said}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::process::{Server, complained, duemq, printed};
 use rustix::process::Signal;
+use rustix::thread::CapabilitySet;
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
@@ -40,6 +41,40 @@ fn a_port_in_use_is_named_and_ends_the_start() {
     let (code, said) = Server::start(folder.path(), &["--grpc-port", &port]).ended();
     assert_eq!(code, Some(71), "{said}");
     assert!(said.contains(&port) && said.contains("--grpc-port"), "{said}");
+}
+
+/// Runs `what` where no process that it starts is permitted the real-time class, whoever runs the tests.
+fn not_permitted<T: Send>(what: impl FnOnce() -> T + Send) -> T {
+    // What a thread gives up, its children never have.
+    let run = || {
+        let mut sets = rustix::thread::capabilities(None).unwrap();
+        if sets.effective.contains(CapabilitySet::SYS_NICE) {
+            rustix::thread::remove_capability_from_bounding_set(CapabilitySet::SYS_NICE).unwrap();
+            sets.inheritable.remove(CapabilitySet::SYS_NICE);
+            rustix::thread::set_capabilities(None, sets).unwrap();
+        }
+        what()
+    };
+    std::thread::scope(|scope| scope.spawn(run).join()).unwrap()
+}
+
+#[test]
+fn where_the_real_time_class_is_not_permitted_the_server_says_so_and_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = |setting| not_permitted(|| Server::start(folder.path(), &["--set", setting]));
+    let server = start("realtime=auto");
+    printed(&server.run(&["send", "orders", "hello"]));
+    let (code, said) = server.stopped();
+    assert_eq!(code, Some(0), "{said}");
+    let line = said.lines().find(|line| line.contains("real-time class")).unwrap_or_else(|| panic!("{said}"));
+    for words in ["does not permit", "Operation not permitted", "CAP_SYS_NICE"] {
+        assert!(line.contains(words), "{line}");
+    }
+    let (code, said) = start("realtime=on").ended();
+    assert_eq!(code, Some(78), "{said}");
+    assert!(said.contains("realtime is on") && said.contains("CAP_SYS_NICE"), "{said}");
+    let (code, said) = start("realtime=off").stopped();
+    assert_eq!((code, said.contains("real-time")), (Some(0), false), "{said}");
 }
 
 #[test]

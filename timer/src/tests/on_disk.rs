@@ -36,6 +36,8 @@ struct World {
     manifest: Manifest,
     writing: Option<(Cut, Manifest)>,
     loads: Vec<LoadJob>,
+    /// A look at what lies in files of the second that a moment lies in.
+    question: Option<(Timestamp, Scan)>,
     met: Met,
 }
 
@@ -53,6 +55,8 @@ struct Met {
     merges: u64,
     rewrites: u64,
     scanned: usize,
+    seconds: usize,
+    counted: usize,
 }
 
 /// So that buckets are made anew often.
@@ -68,9 +72,11 @@ impl World {
         let mut seed = Seed::new(seed);
         let disk = SimDisk::new(seed.next_u64());
         let now = START + seed.below(200 * WINDOW_MS as u64) as i64;
+        let mut timer = Timer::new(at(now)).shaped(SHAPE);
+        timer.count_seconds(true);
         Self {
             seed,
-            timer: Timer::new(at(now)).shaped(SHAPE),
+            timer,
             disk,
             now,
             next: 8,
@@ -79,6 +85,7 @@ impl World {
             manifest: Manifest::default(),
             writing: None,
             loads: Vec::new(),
+            question: None,
             met: Met::default(),
         }
     }
@@ -252,6 +259,7 @@ impl World {
         }
         self.writing = None;
         self.loads.clear();
+        self.question = None;
         self.disk = if self.seed.chance(0.5) { self.disk.after_crash() } else { self.disk.after_kill() };
         let catalog = Catalog::decode(&self.manifest.catalog).unwrap_or_default();
         let committed: BTreeMap<String, u64> = catalog.files().collect();
@@ -278,6 +286,51 @@ impl World {
                 Event::Gone(entry) => self.timer.replay_removed(entry.key(), entry.topic, entry.level),
             }
         }
+        self.timer.count_seconds(true);
+    }
+
+    /// How many are due in a second is told, or a bound that holds; and after a look, exactly.
+    fn count_seconds(&mut self) {
+        let seed = std::mem::replace(&mut self.seed, Seed::new(self.next ^ self.now as u64 ^ 1));
+        if self.seed.chance(0.02) {
+            self.timer.count_seconds(false);
+            self.timer.count_seconds(true);
+        }
+        if self.seed.chance(0.5)
+            && let Some((moment, scan)) = self.question.take()
+        {
+            let mut count = 0;
+            let counted = scan.run(&self.disk, &mut |_| {
+                count += 1;
+                ControlFlow::Continue(())
+            });
+            if Arc::ptr_eq(scan.catalog(), self.timer.catalog()) {
+                counted.unwrap();
+                self.timer.second_counted(moment, count);
+                self.met.counted += 1;
+            }
+        }
+        for _ in 0..4 {
+            let place = self.seed.below(1 + self.list.len() as u64) as usize;
+            let Some(moment) = self.list.keys().nth(place).map(|key| key.0) else { continue };
+            let second = moment.as_millis().div_euclid(1000) * 1000;
+            let of_it = (at(second), LogOffset(0))..(at(second + 1000), LogOffset(0));
+            let expected = self.list.range(of_it).count() as u64;
+            match self.timer.due_in_second(moment) {
+                Some(InSecond::Exactly(count)) => {
+                    assert_eq!(count, expected, "of second {second}");
+                    self.met.seconds += 1;
+                }
+                Some(InSecond::AtMost(most)) => {
+                    assert!(most >= expected, "{most} are not {expected}, of second {second}");
+                    if self.question.is_none() {
+                        self.question = Some((moment, self.timer.count_second(moment)));
+                    }
+                }
+                None => panic!("it is counted"),
+            }
+        }
+        self.seed = seed;
     }
 
     fn agree(&self) {
@@ -321,6 +374,7 @@ impl World {
         }
         self.agree();
         self.scan();
+        self.count_seconds();
     }
 
     /// All becomes due, and nothing is left.
@@ -375,6 +429,8 @@ fn with_checkpoints_and_crashes_the_timer_does_what_a_sorted_list_does() {
         met.merges += world.met.merges;
         met.rewrites += world.met.rewrites;
         met.scanned += world.met.scanned;
+        met.seconds += world.met.seconds;
+        met.counted += world.met.counted;
     }
     assert!(
         met.taken > 10_000 && met.loaded > 150 && met.found > 25,
@@ -398,4 +454,5 @@ fn with_checkpoints_and_crashes_the_timer_does_what_a_sorted_list_does() {
         met.splits,
         met.rewrites
     );
+    assert!(met.seconds > 20_000 && met.counted > 1000, "{} {}", met.seconds, met.counted);
 }
