@@ -8,7 +8,7 @@
 use crate::manifest::{self, IndexFile, KEYS, Manifest, PENDING, QUEUES, STATE};
 use crate::{Broker, Halted, state};
 use env::Disk;
-use journal::{Reader, SyncFailed};
+use journal::{Extent, Reader, SyncFailed};
 use model::{LogOffset, Monotonic, Now, Timestamp};
 use std::io;
 use std::sync::Arc;
@@ -146,8 +146,12 @@ impl CheckpointJob {
     }
 
     fn write(&self, disk: &dyn Disk) -> Result<(Manifest, Reshaped), CheckpointError> {
-        let in_log = |entry: &timer::Entry| {
-            self.reader.read(disk, journal::Extent { at: entry.log_offset, length: entry.length })
+        let in_log = |entries: &[timer::Entry]| {
+            let extent = |entry: &timer::Entry| Extent { at: entry.log_offset, length: entry.length };
+            let extents: Vec<Extent> = entries.iter().map(extent).collect();
+            let read = self.reader.read_many(disk, &extents).into_iter().zip(&extents);
+            // What could not be read with others is read alone: then it is known why not.
+            read.map(|(found, &extent)| found.map_or_else(|| self.reader.read(disk, extent), Ok)).collect()
         };
         let spilt = self.cut.spill(disk, &in_log)?;
         let mut next = Manifest {

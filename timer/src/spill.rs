@@ -57,8 +57,12 @@ pub struct Cut {
     pub(crate) shape: Shape,
 }
 
-/// Reads the body of an entry out of the log.
-pub type InLog<'a> = dyn Fn(&Entry) -> Result<Bytes, ReadError> + 'a;
+/// Reads the bodies of entries out of the log, in that order.
+pub type InLog<'a> = dyn Fn(&[Entry]) -> Result<Vec<Bytes>, ReadError> + 'a;
+
+/// Bodies that are asked for at a time at most, and bytes of them; one always is.
+const ASKED_MAX: usize = 1024;
+const ASKED_BYTES_MAX: usize = 4 << 20;
 
 /// What a spill has written, and nobody is to believe before the manifest says so.
 #[derive(Debug)]
@@ -235,13 +239,27 @@ impl Addition {
     ) -> Result<(), FileError> {
         let before = bucket.data_bytes;
         let mut writer = data::Writer::new(bucket.data_file(), before);
-        for (entry, body) in &mut self.entries {
-            let bytes: Bytes = match body {
-                Body::Stays => continue,
-                Body::OfLog => in_log(entry)?,
-                Body::OfFile(file) => data::read(disk, file, entry)?,
+        let mut rest = self.entries.as_mut_slice();
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = |(entry, _): &&(Entry, Body)| {
+                bytes += entry.length as usize;
+                bytes <= ASKED_BYTES_MAX
             };
-            entry.position = writer.push(entry.log_offset, &bytes, disk)?;
+            let count = rest.iter().take(ASKED_MAX).take_while(fits).count().max(1);
+            let (some, behind) = rest.split_at_mut(count);
+            rest = behind;
+            let is_in_log = |(_, body): &&(Entry, Body)| matches!(body, Body::OfLog);
+            let asked: Vec<Entry> = some.iter().filter(is_in_log).map(|(entry, _)| *entry).collect();
+            let mut of_log = if asked.is_empty() { Vec::new() } else { in_log(&asked)? }.into_iter();
+            for (entry, body) in some {
+                let bytes = match body {
+                    Body::Stays => continue,
+                    Body::OfLog => of_log.next().expect("a body for each that was asked for"),
+                    Body::OfFile(file) => data::read(disk, file, entry)?,
+                };
+                entry.position = writer.push(entry.log_offset, &bytes, disk)?;
+            }
         }
         bucket.data_bytes = writer.end(disk)?;
         Ok(())

@@ -220,7 +220,7 @@ impl World {
     /// The checkpoint that is being written stands, or does not.
     fn finish(&mut self, stands: bool) {
         let Some((cut, mut manifest)) = self.writing.take() else { return };
-        let spilt = match cut.spill(&self.disk, &|entry| Ok(body(entry))) {
+        let spilt = match cut.spill(&self.disk, &|entries| Ok(entries.iter().map(body).collect())) {
             Ok(spilt) if stands => spilt,
             _ => return self.timer.give_up(cut),
         };
@@ -255,7 +255,7 @@ impl World {
         self.met.restarts += 1;
         if let Some((cut, _)) = self.writing.take_if(|_| self.seed.chance(0.5)) {
             self.disk.crash_at(self.disk.operations() + self.seed.below(6));
-            let _ = cut.spill(&self.disk, &|entry| Ok(body(entry)));
+            let _ = cut.spill(&self.disk, &|entries| Ok(entries.iter().map(body).collect()));
         }
         self.writing = None;
         self.loads.clear();
