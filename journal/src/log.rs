@@ -359,12 +359,16 @@ impl Log {
     }
 
     /// A sync of all that is written and, unlike others, of the note that says so: for a clean shutdown,
-    /// after which the next start has nothing to write again. Comes back through [`Log::done`].
+    /// after which the next start has nothing to write again; then the removal of what was let go of. Comes back through
+    /// [`Log::done`].
     ///
     /// `None` where there is nothing left to do, and while another sync is out: ask again when it is done.
     pub fn shutdown_job(&mut self) -> Option<Job> {
-        if self.poisoned || self.out.sync || self.noted == self.written {
+        if self.poisoned || self.out.sync {
             return None;
+        }
+        if self.noted == self.written {
+            return self.poll_remove();
         }
         self.out.sync = true;
         let mut sync = self.sync();

@@ -189,3 +189,21 @@ fn keeps_every_promise_through_a_crash_at_any_disk_operation_while_buckets_and_l
         }
     }
 }
+
+#[test]
+fn a_stop_lets_go_of_what_is_old_by_then() {
+    let mut rig = Rig::with(Config { checkpoint_every: Duration::from_hours(9), ..config() });
+    rig.topic("t", 1);
+    fill(&mut rig, "old");
+    rig.broker.begin_checkpoint();
+    rig.turn();
+    rig.pass(2 * HOUR);
+    fill(&mut rig, "newer");
+    assert_eq!(first_file(&rig), "log-00000000000000000000");
+    while let Some(work) = rig.broker.shutdown_work() {
+        rig.work(work);
+    }
+    assert_ne!(first_file(&rig), "log-00000000000000000000");
+    let mut rig = rig.killed(0);
+    assert_eq!(found(&mut rig, "newer"), 60);
+}
