@@ -2,15 +2,13 @@
 
 use crate::latency::Latency;
 use crate::machine::now_us;
-use crate::target::{Topic, connect};
+use crate::sender;
+use crate::target::Topic;
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
-use client::Client;
-use model::Properties;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
-use wire::property::TIMER_DELIVER_MS;
 
 /// A body begins with the message's number and its moment.
 const HEAD: usize = 16;
@@ -69,8 +67,13 @@ pub enum Due {
 }
 
 impl Due {
+    /// Whether messages wait.
+    pub fn is_timed(self) -> bool {
+        !matches!(self, Self::Now)
+    }
+
     /// The moment of a message sent now, in milliseconds since 1970.
-    fn moment(self, number: u64) -> Option<i64> {
+    pub fn moment(self, number: u64) -> Option<i64> {
         let within = |span: u64| (scatter(number) % span.max(1)) as i64;
         match self {
             Self::Now => None,
@@ -94,6 +97,11 @@ pub struct Sent {
 }
 
 impl Sent {
+    /// Nothing yet.
+    pub fn none() -> Self {
+        Self { spans: Latency::new(), refused: 0, reason: None, time: Duration::ZERO }
+    }
+
     /// Acknowledged sends a second.
     pub fn rate(&self) -> f64 {
         self.spans.count() as f64 / self.time.as_secs_f64()
@@ -108,20 +116,18 @@ impl Load {
 
     /// Sends it. A send counts from the moment at which it was meant to begin, so that a stall is not hidden.
     pub async fn send(&self, topic: &Topic) -> anyhow::Result<Sent> {
-        let mut connections = Vec::new();
-        for _ in 0..self.in_flight.min(CONNECTIONS) {
-            connections.push(Arc::new(connect(&topic.address).await?));
-        }
         let next = Arc::new(AtomicU64::new(0));
         let begin = Instant::now();
+        let connections = self.in_flight.min(CONNECTIONS);
         let mut senders = JoinSet::new();
-        for sender in 0..self.in_flight {
-            let connection = connections[sender % connections.len()].clone();
-            senders.spawn(self.clone().sender(connection, topic.name.clone(), next.clone(), begin));
+        for connection in 0..connections {
+            let in_flight = (self.in_flight + connection) / connections;
+            let (address, name) = (topic.address.clone(), topic.name.clone());
+            senders.spawn(sender::run(self.clone(), address, name, in_flight, next.clone(), begin));
         }
-        let mut sent = Sent { spans: Latency::new(), refused: 0, reason: None, time: Duration::ZERO };
+        let mut sent = Sent::none();
         while let Some(one) = senders.join_next().await {
-            let one = one?;
+            let one = one??;
             sent.spans.merge(&one.spans);
             sent.refused += one.refused;
             sent.reason = sent.reason.or(one.reason);
@@ -130,39 +136,8 @@ impl Load {
         Ok(sent)
     }
 
-    /// One send after another, until there is none left or the time is over.
-    async fn sender(
-        self,
-        connection: Arc<Client>,
-        topic: String,
-        next: Arc<AtomicU64>,
-        begin: Instant,
-    ) -> Sent {
-        let mut sent = Sent { spans: Latency::new(), refused: 0, reason: None, time: Duration::ZERO };
-        while begin.elapsed() < self.time {
-            let number = next.fetch_add(1, Relaxed);
-            if number >= self.messages {
-                break;
-            }
-            let mut meant = Instant::now();
-            if let Some(rate) = self.rate {
-                meant = begin + Duration::from_secs_f64(number as f64 / rate);
-                tokio::time::sleep_until(meant.into()).await;
-            }
-            let moment = self.due.moment(number);
-            let mut properties = Properties::new();
-            if let Some(moment) = moment {
-                properties.set(TIMER_DELIVER_MS, moment.to_string());
-            }
-            let due_us = moment.map_or_else(now_us, |ms| ms * 1000);
-            match connection.send(&topic, body(number, due_us, self.size), &properties).await {
-                Ok(_) => sent.spans.add(meant.elapsed().as_micros() as i64),
-                Err(error) => {
-                    sent.refused += 1;
-                    sent.reason.get_or_insert_with(|| error.to_string());
-                }
-            }
-        }
-        sent
+    /// When message `number` is meant to be sent.
+    pub fn meant(&self, number: u64, begin: Instant) -> Instant {
+        self.rate.map_or_else(Instant::now, |rate| begin + Duration::from_secs_f64(number as f64 / rate))
     }
 }

@@ -7,6 +7,7 @@
 #![expect(clippy::cast_precision_loss, reason = "figures are rounded, and counts lie far below 2^53")]
 
 mod burst;
+mod drain;
 mod due;
 mod fill;
 mod latency;
@@ -16,6 +17,7 @@ mod machine;
 mod pending;
 mod report;
 mod send;
+mod sender;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -50,6 +52,8 @@ enum Question {
     Burst(burst::Args),
     /// What does a message cost that waits for long?
     Pending(pending::Args),
+    /// How fast are messages taken that can all be read already?
+    Drain(drain::Args),
     /// Put very many messages that wait into a data folder, without a server.
     Fill(fill::Args),
 }
@@ -73,6 +77,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Question::Due(due) => runtime.block_on(due::run(&args.target, due))?,
         Question::Burst(burst) => runtime.block_on(burst::run(&args.target, burst))?,
         Question::Pending(pending) => runtime.block_on(pending::run(&args.target, pending))?,
+        Question::Drain(drain) => runtime.block_on(drain::run(&args.target, drain))?,
         Question::Fill(fill) => fill::run(fill)?,
     };
     report.print();
