@@ -33,6 +33,9 @@ pub struct Args {
     /// Bytes of each body.
     #[arg(long, default_value_t = 256)]
     size: usize,
+    /// How many messages wait on the server already, for the record.
+    #[arg(long, default_value_t = 0)]
+    pending: u64,
     /// The door the consumer waits at.
     #[arg(long, value_enum, default_value_t = Door::Pull)]
     by: Door,
@@ -64,7 +67,10 @@ type Came = (u64, i64, i64);
 /// Measures it.
 pub async fn run(target: &Target, args: &Args) -> anyhow::Result<Report> {
     let messages = u64::from(args.rate) * args.seconds;
-    let input = json!({ "rate": args.rate, "seconds": args.seconds, "size": args.size, "by": format!("{:?}", args.by).to_lowercase() });
+    let mut input = json!({ "rate": args.rate, "seconds": args.seconds, "size": args.size, "by": format!("{:?}", args.by).to_lowercase() });
+    if args.pending > 0 {
+        input["pending"] = args.pending.into();
+    }
     let mut report = Report::new("due", input);
     let topic = target.topic("due", "DELAY").await?;
     let (came, mut arrivals) = mpsc::unbounded_channel();
