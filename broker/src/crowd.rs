@@ -8,7 +8,7 @@ use crate::read::Then;
 use crate::schedule::{self, Wanted};
 use crate::work;
 use crate::{Broker, Reply, RequestId, Send, SendError, SendRefusal};
-use model::{Properties, Timestamp};
+use model::{Now, Properties, Timestamp};
 use std::collections::BTreeMap;
 use timer::InSecond;
 use wire::property;
@@ -33,7 +33,7 @@ pub(crate) struct Crowd {
 struct Waiting {
     id: RequestId,
     ask: Send,
-    came: Timestamp,
+    came: Now,
 }
 
 fn bytes_of(ask: &Send) -> usize {
@@ -87,7 +87,7 @@ impl Broker {
     }
 
     /// A moment that a send asks for, of whose second it is to be counted how many are due in it.
-    pub(crate) fn uncounted_second(&self, ask: &Send, came: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn uncounted_second(&self, ask: &Send, came: Now) -> Option<Timestamp> {
         let limit = self.config.pending_per_second_max?;
         if ask.topic.is_retry() {
             return None;
@@ -103,12 +103,12 @@ impl Broker {
     }
 
     /// The moment that a message would be due at, where it would wait.
-    fn moment_of(&self, ask: &Send, properties: &Properties, came: Timestamp) -> Option<Timestamp> {
+    fn moment_of(&self, ask: &Send, properties: &Properties, came: Now) -> Option<Timestamp> {
         let config = &self.config;
         if ask.as_level
             && let Ok(Some(level)) = schedule::as_level(properties, came, config)
         {
-            return came.checked_add_millis(config.levels.delay_ms(level));
+            return came.wall_up().checked_add_millis(config.levels.delay_ms(level));
         }
         match schedule::wanted(properties, came, config) {
             Ok(Wanted::At { deliver_at, .. }) => Some(deliver_at),
@@ -117,7 +117,7 @@ impl Broker {
     }
 
     /// Handles a send once it is counted how many messages are due in the second of `at`.
-    pub(crate) fn send_once_counted(&mut self, id: RequestId, at: Timestamp, ask: Send, came: Timestamp) {
+    pub(crate) fn send_once_counted(&mut self, id: RequestId, at: Timestamp, ask: Send, came: Now) {
         match self.crowd.push(second_of(at), Waiting { id, ask, came }) {
             Some(true) => self.count_second(at),
             Some(false) => {}

@@ -174,7 +174,7 @@ impl Broker {
         if is_new || ask.batch {
             return Err(SendRefusal::RecallIllegal);
         }
-        let wanted = schedule::wanted(&message.properties, self.now.wall, &self.config)?;
+        let wanted = schedule::wanted(&message.properties, self.now, &self.config)?;
         let Wanted::At { deliver_at, .. } = wanted else { return Err(SendRefusal::RecallIllegal) };
         let named = message.properties.get(property::TIMER_DEL_UNIQKEY).unwrap_or_default();
         let prefix = format!("{}+", topic.name);

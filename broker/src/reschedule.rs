@@ -124,11 +124,11 @@ impl Broker {
             return Err(RescheduleError::Unavailable { why });
         }
         let (now, limit_ms) = (self.now.wall, self.config.max_delay_ms);
-        let ahead_ms = match ask.to {
-            NewMoment::At(at) => at.as_millis().saturating_sub(now.as_millis()),
-            NewMoment::In(ms) => ms,
+        let (from, ahead_ms) = match ask.to {
+            NewMoment::At(at) => (now, at.as_millis().saturating_sub(now.as_millis())),
+            NewMoment::In(ms) => (if ms > 0 { self.now.wall_up() } else { now }, ms),
         };
-        let deliver_at = now.checked_add_millis(ahead_ms.max(0)).filter(|_| ahead_ms <= limit_ms);
+        let deliver_at = from.checked_add_millis(ahead_ms.max(0)).filter(|_| ahead_ms <= limit_ms);
         let Some(deliver_at) = deliver_at else {
             return Err(RescheduleError::TooFar { ahead_ms, limit_ms });
         };

@@ -5,7 +5,7 @@
 use crate::config::Config;
 use crate::send::SendRefusal;
 use crate::topic::{SCHEDULE_TOPIC, TIMER_TOPIC};
-use model::{Properties, QueueId, QueueOffset, Timestamp};
+use model::{Now, Properties, QueueId, QueueOffset, Timestamp};
 use wire::property;
 
 /// When a message is wanted.
@@ -32,16 +32,13 @@ pub(crate) fn delay_property(properties: &Properties) -> Option<&'static str> {
     std::iter::once(property::DELAY).chain(TIMES).find(|name| properties.get(name).is_some())
 }
 
-/// When a message with these properties, accepted `now`, is wanted.
+/// When a message with these properties, accepted `now`, is wanted. A delay counts from `now` to the nanosecond, and ends at
+/// the millisecond after it: by no clock that goes finer is it too short.
 ///
 /// `DELAY` above zero wins, then `TIMER_DELAY_SEC`, `TIMER_DELAY_MS`, `TIMER_DELIVER_MS`. A level at or below
 /// zero is none; a moment that has passed is now. Peer: `HookUtils#handleScheduleMessage` (5.x), which lets a
 /// value that is no number through in places.
-pub(crate) fn wanted(
-    properties: &Properties,
-    now: Timestamp,
-    config: &Config,
-) -> Result<Wanted, SendRefusal> {
+pub(crate) fn wanted(properties: &Properties, now: Now, config: &Config) -> Result<Wanted, SendRefusal> {
     if let Some(value) = properties.get(property::DELAY) {
         let level: i32 = number(property::DELAY, value)?;
         if level > 0 {
@@ -51,7 +48,7 @@ pub(crate) fn wanted(
                 deliver_at: ahead(
                     property::DELAY,
                     value,
-                    now,
+                    now.wall_up(),
                     Some(config.levels.delay_ms(taken)),
                     i64::MAX,
                 )?,
@@ -68,15 +65,15 @@ pub(crate) fn wanted(
     }
     let value = properties.get(name).expect("just found");
     let asked: i64 = number(name, value)?;
-    let delay_ms = match name {
-        property::TIMER_DELAY_SEC => asked.checked_mul(1000),
-        property::TIMER_DELAY_MS => Some(asked),
-        _ => asked.checked_sub(now.as_millis()),
+    let (from, delay_ms) = match name {
+        property::TIMER_DELAY_SEC => (now.wall_up(), asked.checked_mul(1000)),
+        property::TIMER_DELAY_MS => (now.wall_up(), Some(asked)),
+        _ => (now.wall, asked.checked_sub(now.wall.as_millis())),
     };
     if delay_ms.unwrap_or(asked) <= 0 {
         return Ok(Wanted::Now);
     }
-    let deliver_at = ahead(name, value, now, delay_ms, config.max_delay_ms)?;
+    let deliver_at = ahead(name, value, from, delay_ms, config.max_delay_ms)?;
     Ok(Wanted::At { deliver_at, level: 0, clamped_from: None })
 }
 
@@ -86,14 +83,14 @@ pub(crate) fn wanted(
 /// Peer: `SendMessageActivity#fillDelayMessageProperty` with `useDelayLevel` (5.x), where the level wins as well.
 pub(crate) fn as_level(
     properties: &Properties,
-    now: Timestamp,
+    now: Now,
     config: &Config,
 ) -> Result<Option<u32>, SendRefusal> {
     let name = property::TIMER_DELIVER_MS;
     let Some(value) = properties.get(name) else { return Ok(None) };
     let asked: i64 = number(name, value)?;
-    let delay_ms = asked.saturating_sub(now.as_millis());
-    ahead(name, value, now, Some(delay_ms), config.max_delay_ms)?;
+    let delay_ms = asked.saturating_sub(now.wall.as_millis());
+    ahead(name, value, now.wall, Some(delay_ms), config.max_delay_ms)?;
     Ok(Some(config.levels.longer_than(delay_ms)))
 }
 

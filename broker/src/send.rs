@@ -5,7 +5,7 @@ use crate::schedule::{self, Wanted};
 use crate::topic::reply_topic;
 use crate::{Broker, Reply, RequestId, dedup};
 use model::{
-    LogOffset, Message, Properties, QueueId, QueueOffset, Timestamp, Topic, TopicKind, TopicName,
+    LogOffset, Message, Now, Properties, QueueId, QueueOffset, Timestamp, Topic, TopicKind, TopicName,
     is_system_topic,
 };
 use std::collections::BTreeMap;
@@ -309,7 +309,7 @@ struct Asked {
     /// Whether it has several messages, or may have.
     several: bool,
     /// When it came.
-    came: Timestamp,
+    came: Now,
 }
 
 /// A message that passed all checks, ready for the log.
@@ -347,11 +347,11 @@ impl Broker {
         if ask.messages.iter().any(|message| message.properties.get(property::TIMER_DEL_UNIQKEY).is_some()) {
             return self.recall_by_message(id, &ask);
         }
-        self.send_of(id, ask, self.now.wall);
+        self.send_of(id, ask, self.now);
     }
 
     /// Handles a send that came then: a delay counts from there.
-    pub(crate) fn send_of(&mut self, id: RequestId, ask: Send, came: Timestamp) {
+    pub(crate) fn send_of(&mut self, id: RequestId, ask: Send, came: Now) {
         if let Some(at) = self.uncounted_second(&ask, came) {
             return self.send_once_counted(id, at, ask, came);
         }
@@ -368,7 +368,7 @@ impl Broker {
         }
     }
 
-    fn check_all(&mut self, ask: Send, came: Timestamp) -> Result<AllChecked, SendError> {
+    fn check_all(&mut self, ask: Send, came: Now) -> Result<AllChecked, SendError> {
         let refused = |why| SendError { index: 0, why };
         if let Some(why) = self.unwritable() {
             return Err(refused(SendRefusal::Unavailable { why }));

@@ -81,7 +81,7 @@ impl Broker {
         let level = (level.max(1) as u32).min(self.config.levels.max());
         let topic = self.retry_topic(&ask.group);
         let queue_id = self.topics.next_queue(&topic);
-        let deliver_at = self.now.wall.checked_add_millis(self.config.levels.delay_ms(level));
+        let deliver_at = self.now.wall_up().checked_add_millis(self.config.levels.delay_ms(level));
         let deliver_at = deliver_at.expect("a level's delay is far from the end of time");
         schedule::settle(&mut message.properties, Some(deliver_at));
         message.properties.set(property::REAL_TOPIC, topic.name.as_str());

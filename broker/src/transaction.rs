@@ -328,7 +328,7 @@ impl Broker {
         // It was checked when the half came. Limits are rules of the door: one that is new since then, or a clock
         // that was set back, may not make a message early.
         let open = crate::Config { max_delay_ms: i64::MAX, timer_enabled: true, ..self.config.clone() };
-        let Ok(wanted) = schedule::wanted(&message.properties, self.now.wall, &open) else {
+        let Ok(wanted) = schedule::wanted(&message.properties, self.now, &open) else {
             return self.put_aside(&message, placed.log_offset);
         };
         message.properties.remove(property::REAL_TOPIC);

@@ -80,6 +80,12 @@ pub struct Now {
 }
 
 impl Now {
+    /// Wall time, rounded up to the millisecond: a span that begins now has not passed before its end is counted from here.
+    pub fn wall_up(&self) -> Timestamp {
+        let up = i64::from(self.wall_nanos > 0);
+        self.wall.checked_add_millis(up).unwrap_or(self.wall)
+    }
+
     /// How long until the wall clock shows `at`, as it runs now; zero where it already does.
     pub fn until(&self, at: Timestamp) -> Duration {
         let ms = at.millis_since(self.wall);

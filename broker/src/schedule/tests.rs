@@ -3,11 +3,15 @@ use model::LevelTable;
 
 const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
+fn now() -> Now {
+    Now { wall: NOW, ..Now::default() }
+}
+
 fn check(properties: &[(&str, &str)]) -> Result<Wanted, SendRefusal> {
     let mut config = Config::new("b", "127.0.0.1:10911".parse().unwrap());
     config.max_delay_ms = 86_400_000;
     config.levels = LevelTable::default();
-    wanted(&properties.iter().copied().collect(), NOW, &config)
+    wanted(&properties.iter().copied().collect(), now(), &config)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it is compared with an answer")]
@@ -86,7 +90,7 @@ fn a_moment_within_the_limit_has_a_level_and_what_is_none_is_refused() {
     config.max_delay_ms = 86_400_000;
     // Levels are there without the timer as well.
     config.timer_enabled = false;
-    let level = |name, value: &str| as_level(&[(name, value)].into_iter().collect(), NOW, &config);
+    let level = |name, value: &str| as_level(&[(name, value)].into_iter().collect(), now(), &config);
     let moment = |ms: i64| level("TIMER_DELIVER_MS", &(NOW.as_millis() + ms).to_string());
     for (ms, expected) in [(999, 1), (1000, 2), (86_400_000, 18), (0, 1), (-60_000, 1)] {
         assert_eq!(moment(ms), Ok(Some(expected)), "{ms} ms ahead");
@@ -109,7 +113,7 @@ fn a_moment_within_the_limit_has_a_level_and_what_is_none_is_refused() {
 fn a_moment_is_refused_while_the_timer_is_off() {
     let mut config = Config::new("b", "127.0.0.1:10911".parse().unwrap());
     config.timer_enabled = false;
-    let off = |name, value: &str| wanted(&[(name, value)].into_iter().collect(), NOW, &config);
+    let off = |name, value: &str| wanted(&[(name, value)].into_iter().collect(), now(), &config);
     let moment = (NOW.as_millis() + 5000).to_string();
     for (name, value) in
         [("TIMER_DELAY_SEC", "5"), ("TIMER_DELAY_MS", "5000"), ("TIMER_DELIVER_MS", moment.as_str())]
@@ -120,11 +124,33 @@ fn a_moment_is_refused_while_the_timer_is_off() {
 }
 
 #[test]
+fn a_delay_is_never_too_short_by_a_finer_clock_and_a_moment_is_as_it_was_asked_for() {
+    let config = Config::new("b", "127.0.0.1:10911".parse().unwrap());
+    let moment = (NOW.as_millis() + 5000).to_string();
+    let due = |name, value: &str, wall_nanos| {
+        let properties = [(name, value)].into_iter().collect();
+        match wanted(&properties, Now { wall_nanos, ..now() }, &config) {
+            Ok(Wanted::At { deliver_at, .. }) => deliver_at.as_millis() - NOW.as_millis(),
+            other => panic!("{other:?}"),
+        }
+    };
+    for (nanos, more) in [(0, 0), (1, 1), (999_999, 1)] {
+        assert_eq!(due("DELAY", "2", nanos), 5000 + more);
+        assert_eq!(due("TIMER_DELAY_SEC", "5", nanos), 5000 + more);
+        assert_eq!(due("TIMER_DELAY_MS", "5000", nanos), 5000 + more);
+        assert_eq!(due("TIMER_DELIVER_MS", &moment, nanos), 5000);
+    }
+}
+
+#[test]
 fn a_settled_message_carries_no_live_instruction() {
     let mut properties: Properties =
         [("DELAY", "3"), ("TIMER_DELAY_SEC", "1"), ("TIMER_DELAY_MS", "1"), ("K", "v")].into_iter().collect();
     settle(&mut properties, Some(NOW));
     let left: Vec<_> = properties.iter().collect();
     assert_eq!(left, [("K", "v"), ("TIMER_DELIVER_MS", "1700000000000")]);
-    assert_eq!(wanted(&properties, NOW, &Config::new("b", "127.0.0.1:1".parse().unwrap())), Ok(Wanted::Now));
+    assert_eq!(
+        wanted(&properties, now(), &Config::new("b", "127.0.0.1:1".parse().unwrap())),
+        Ok(Wanted::Now)
+    );
 }
