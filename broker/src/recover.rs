@@ -11,6 +11,7 @@ use journal::{Extent, Kind, OpenError, Record};
 use model::{GroupName, LogOffset, Now, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 use wire::stored::View;
 use wire::{property, record, tag};
 
@@ -25,6 +26,8 @@ pub struct Recovered {
     pub overdue: u64,
     /// Records that could not be understood, though their checksum is right.
     pub unknown: u64,
+    /// By how much the clock is behind the moment at which the last checkpoint was written.
+    pub clock_behind: Option<Duration>,
 }
 
 pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Broker, Recovered), OpenError> {
@@ -32,6 +35,8 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
     manifest.tidy(&*disk)?;
     let mut replay = Replay::new(now);
     replay.restore(&manifest, &*disk)?;
+    let behind_ms = u64::try_from(manifest.written_at.millis_since(now.wall)).unwrap_or(0);
+    let clock_behind = (behind_ms > 0).then(|| Duration::from_millis(behind_ms));
     let (from, epoch) = (manifest.checkpoint, (manifest.generation > 0).then_some(manifest.epoch));
     let mut each = |record: Record<'_>| replay.apply(&record);
     let (log, recovery) = journal::Log::open_from(disk, config.log.clone(), from, epoch, &mut each)?;
@@ -109,7 +114,7 @@ pub(crate) fn open(disk: Arc<dyn Disk>, config: Config, now: Now) -> Result<(Bro
     // What was let go of since the checkpoint is in its files all the same.
     broker.trim(broker.log.first());
     broker.make_system_topics();
-    Ok((broker, Recovered { log: recovery, pending, overdue, unknown }))
+    Ok((broker, Recovered { log: recovery, pending, overdue, unknown, clock_behind }))
 }
 
 /// What is being rebuilt.

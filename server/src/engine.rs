@@ -5,10 +5,12 @@
 //! reads and preparations of files run on threads of their own and come back as input, so that nothing slow
 //! stands between a message's moment and its delivery.
 
+use crate::clock_watch::ClockWatch;
 use crate::realtime::{Class, RealTime};
 use broker::{Budget, ChangeInvisible, Recovered, Reply, Request, RequestId, Work};
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use env::{Clock, Disk, FileDisk, SystemClock};
+use hdrhistogram::Histogram;
 use journal::Job;
 use model::{GroupName, Monotonic, TopicName};
 use service::{Input, Local, Node, NodeReply, NodeRequest};
@@ -87,6 +89,8 @@ impl Engine {
             asked: HashMap::new(),
             stopping: None,
             unwritten: None,
+            clock_watch: ClockWatch::new(clock.now()),
+            rounds: Histogram::new_with_bounds(1, ROUND_MAX_US, 2).expect("bounds that fit two digits"),
             stats: stats_tx,
             topic_changes: topics_tx,
         };
@@ -177,6 +181,9 @@ struct Driver {
     stopping: Option<Instant>,
     /// Why no checkpoint could be written of late, as it was told.
     unwritten: Option<String>,
+    clock_watch: ClockWatch,
+    /// How long turns took, in microseconds: what is due waits for the one that is under way.
+    rounds: Histogram<u64>,
     stats: watch::Sender<broker::Stats>,
     topic_changes: watch::Sender<u64>,
 }
@@ -204,13 +211,7 @@ impl Driver {
 
     /// Sleeps until something comes or something falls due.
     fn wait(&self) -> Option<Input> {
-        let wait = self.node.next_wakeup(self.clock.now());
-        let wait = if self.stopping.is_some() {
-            Some(wait.map_or(STOP_STEP, |wait| wait.min(STOP_STEP)))
-        } else {
-            wait
-        };
-        match wait {
+        match sleep(self.node.next_wakeup(self.clock.now()), self.stopping.is_some()) {
             Some(Duration::ZERO) => self.inputs.try_recv().ok(),
             Some(wait) => self.inputs.recv_timeout(wait).ok(),
             None => self.inputs.recv().ok(),
@@ -219,6 +220,7 @@ impl Driver {
 
     /// One turn: what has come, the time, one write, work out, answers out. Gives what time it was.
     fn turn(&mut self, first: Option<Input>) -> Result<Monotonic, broker::Halted> {
+        let began = Instant::now();
         let mut next = first;
         for _ in 0..TURN_MAX {
             let Some(input) = next.take() else { break };
@@ -229,6 +231,7 @@ impl Driver {
             self.take(input)?;
         }
         let now = self.clock.now();
+        self.clock_watch.look(now);
         self.node.tick(now, Budget::default());
         self.node.write();
         while let Some(work) = self.node.poll_work() {
@@ -240,6 +243,7 @@ impl Driver {
         self.stats.send_replace(self.node.broker().stats());
         let changes = self.node.topic_changes();
         self.topic_changes.send_if_modified(|told| std::mem::replace(told, changes) != changes);
+        self.rounds.saturating_record(began.elapsed().as_micros() as u64);
         Ok(now.monotonic)
     }
 
@@ -314,6 +318,14 @@ impl Driver {
     }
 
     fn finish(&mut self) {
+        tracing::info!(
+            rounds = self.rounds.len(),
+            p50_us = self.rounds.value_at_quantile(0.5),
+            p999_us = self.rounds.value_at_quantile(0.999),
+            max_us = self.rounds.max(),
+            clock_steps = self.clock_watch.steps(),
+            "the engine's rounds since the start"
+        );
         while let Some(done) = self.node.shutdown_work().and_then(|work| work.run(&*self.disk)) {
             if self.node.done(self.clock.now(), done).is_err() {
                 return;
@@ -323,5 +335,33 @@ impl Driver {
     }
 }
 
+/// How long the engine sleeps, which would sleep for `wait`.
+fn sleep(wait: Option<Duration>, is_stopping: bool) -> Option<Duration> {
+    if is_stopping {
+        return Some(wait.map_or(STOP_STEP, |wait| wait.min(STOP_STEP)));
+    }
+    // A clock that is set forward wakes nobody: what is due by it then must not wait for what was due before.
+    wait.map(|wait| wait.min(CLOCK_STEP))
+}
+
+/// Longer turns are counted as so long, in microseconds.
+const ROUND_MAX_US: u64 = 60_000_000;
+
+/// How often the engine looks at the clock while something waits, at least.
+const CLOCK_STEP: Duration = Duration::from_millis(200);
+
 /// How often a stopping engine looks whether it is finished, at least.
 const STOP_STEP: Duration = Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sleeping_engine_looks_at_the_clock_often_enough_for_one_that_is_set_forward() {
+        assert_eq!(sleep(Some(Duration::from_hours(1)), false), Some(CLOCK_STEP));
+        assert_eq!(sleep(Some(Duration::from_millis(3)), false), Some(Duration::from_millis(3)));
+        assert_eq!(sleep(None, false), None, "nothing waits");
+        assert_eq!(sleep(None, true), Some(STOP_STEP));
+    }
+}

@@ -9,6 +9,7 @@
 //! (`remoting`, `proxy`); this room never looks into it, beyond the first byte.
 
 mod cli;
+mod clock_watch;
 mod engine;
 mod exit;
 mod listen;

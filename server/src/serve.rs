@@ -90,6 +90,13 @@ async fn run(settings: &Settings, raw: Raw, began: Instant) -> Result<(), Failur
     let engine = Engine::start(Arc::new(disk), config, settings.realtime);
     let engine = engine.map_err(|error| not_started(error, &settings.data))?;
 
+    if let Some(behind) = engine.recovered().clock_behind {
+        let behind_ms = u64::try_from(behind.as_millis()).unwrap_or(u64::MAX);
+        tracing::warn!(
+            behind_ms,
+            "the clock is behind that of the last run: what waits is delivered by the clock there is, late and never early"
+        );
+    }
     let told = announcement(settings, &listeners, &tls, engine.recovered(), &raw);
     let ours = Ours {
         cluster: settings.cluster.clone(),

@@ -70,6 +70,22 @@ fn a_restart_with_the_clock_set_back_delivers_late_and_never_early() {
     assert_eq!(rig.bodies("t"), ["x"]);
 }
 
+#[test]
+fn a_start_tells_by_how_much_its_clock_is_behind_the_last_checkpoint() {
+    let mut rig = Rig::new();
+    rig.send(send("t", "x", &[("TIMER_DELAY_MS", "1000")]));
+    rig.broker.begin_checkpoint();
+    rig.turn();
+    let behind = |ms| {
+        let now = Now { wall: Timestamp::from_millis(BEGIN + ms), ..rig.now };
+        let opened = Broker::open(std::sync::Arc::new(rig.disk.after_kill()), config(), now);
+        opened.unwrap().1.clock_behind
+    };
+    assert_eq!(behind(-3_600_000), Some(Duration::from_hours(1)));
+    assert_eq!(behind(0), None);
+    assert_eq!(behind(5), None);
+}
+
 /// What a client was promised, and what it may find after a crash.
 #[derive(Default)]
 struct Promises {
